@@ -1,0 +1,1 @@
+//! runproof: a test harness that proves where a test ran.

@@ -1,0 +1,2 @@
+//! The `runproof` program.
+fn main() {}
