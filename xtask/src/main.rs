@@ -93,7 +93,16 @@ fn cargo(arguments: &[&str]) -> Result<u8, String> {
 
 /// Builds the program, the probes and the test programs, then starts the program.
 fn runproof(arguments: &[OsString]) -> Result<u8, String> {
-    let built = cargo(&["build", "--quiet", "-p", "runproof", "-p", "runproof-probe-opencl", "-p", "runproof-tests"])?;
+    let built = cargo(&[
+        "build",
+        "--quiet",
+        "-p",
+        "runproof",
+        "-p",
+        "runproof-probe-opencl",
+        "-p",
+        "runproof-tests",
+    ])?;
     if built != 0 {
         return Ok(built);
     }

@@ -11,10 +11,14 @@ const TABLES: &[&str] = &["directives/src/table.rs", "directives/src/codes.rs"];
 
 /// Prints each finding; 1 when there is one.
 pub fn run() -> Result<u8, String> {
-    let listing = duct::cmd!("git", "ls-files", "*.rs").dir(root()).read().map_err(|e| format!("`git ls-files`: {e}"))?;
+    let listing = duct::cmd!("git", "ls-files", "*.rs")
+        .dir(root())
+        .read()
+        .map_err(|e| format!("`git ls-files`: {e}"))?;
     let mut findings = Vec::new();
     for name in listing.lines() {
-        let text = fs::read_to_string(root().join(name)).map_err(|e| format!("`{name}` cannot be read: {e}"))?;
+        let text =
+            fs::read_to_string(root().join(name)).map_err(|e| format!("`{name}` cannot be read: {e}"))?;
         check(name, &text, &mut findings);
     }
     for finding in &findings {

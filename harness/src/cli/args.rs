@@ -103,6 +103,9 @@ pub struct TestArgs {
     /// Limit of one test that has no `TIMEOUT` (`500ms`, `30s`, `2m`).
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<String>,
+    /// End with the matrix of this run (needs a fleet).
+    #[arg(long)]
+    pub matrix: bool,
     /// Folder for bundles and work files [default: runproof-out].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -21,6 +21,8 @@ pub struct Selection {
     pub host: bool,
     /// Devices asked for.
     pub placements: Vec<Placement>,
+    /// A test that names no work on its device is run all the same, to see what it does.
+    pub observe: bool,
 }
 
 /// One filter.
