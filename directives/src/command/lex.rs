@@ -3,6 +3,7 @@
 use super::ast::{Part, Stream, Word};
 use super::forms::Form;
 use super::parse::SyntaxError;
+use super::percent::{Percent, is_name, percent};
 use crate::source::Span;
 
 /// A piece of a command line.
@@ -51,10 +52,6 @@ const fn is_blank(c: char) -> bool {
 
 const fn ends_word(c: char) -> bool {
     is_blank(c) || matches!(c, '\n' | '|' | '&' | ';' | '<' | '>')
-}
-
-fn is_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
 }
 
 impl<'a> Lexer<'a> {
@@ -359,31 +356,12 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `%`: the braces and parentheses of a substitution are characters of the word.
+    /// `%`: the braces and parentheses of a substitution are characters of the word. Only at the beginning of
+    /// a word does `%if` take its condition with it, blanks and all.
     fn percent(&mut self, at_start: bool) {
-        let rest = self.rest();
-        if at_start
-            && rest.starts_with("%if")
-            && rest[3..].starts_with(is_blank)
-            && let Some(open) = rest.find("%{")
-        {
-            self.at += open + 2;
-            return;
-        }
-        let name = |c: char| is_name(c) || "./:+-%".contains(c);
-        let closed = |close: &str, name: &dyn Fn(char) -> bool| {
-            let inner = &rest[2..];
-            let length = inner.len() - inner.trim_start_matches(name).len();
-            (length > 0 && inner[length..].starts_with(close)).then_some(length + 3)
-        };
-        self.at += if rest.starts_with("%{") {
-            closed("}", &name).unwrap_or(2)
-        } else if rest.starts_with("%(") {
-            closed(")", &|c| c.is_ascii_alphanumeric() || "+-".contains(c)).unwrap_or(1)
-        } else if rest.starts_with("%}") || rest.starts_with("%%") {
-            2
-        } else {
-            1
+        self.at += match percent(self.rest()) {
+            (Percent::If(_) | Percent::Else, _) if !at_start => 1,
+            (_, length) => length,
         };
     }
 

@@ -7,7 +7,12 @@ pub mod ast;
 mod forms;
 mod lex;
 pub mod parse;
+mod percent;
+pub mod substitute;
+#[cfg(test)]
+mod substitute_tests;
 #[cfg(test)]
 mod tests;
 
 pub use parse::{SyntaxError, parse, parse_as_lit};
+pub use substitute::{Expanded, Substitutions, TextContext};
