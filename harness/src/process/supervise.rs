@@ -204,11 +204,9 @@ fn owner(orphan: &Orphan, scopes: &BTreeMap<u64, ScopeFacts>) -> Owner {
         let found = scopes.iter().find(|(_, s)| s.marker == *marker);
         return found.map_or(Owner::Nobody, |(id, _)| Owner::Scope(*id));
     }
-    let by_group = |s: &ScopeFacts| {
-        s.groups.contains(&orphan.facts.group) || s.groups.contains(&orphan.facts.session)
-    };
-    let by_folder =
-        |s: &ScopeFacts| orphan.folder.as_ref().is_some_and(|f| f.starts_with(&s.folder));
+    let by_group =
+        |s: &ScopeFacts| s.groups.contains(&orphan.facts.group) || s.groups.contains(&orphan.facts.session);
+    let by_folder = |s: &ScopeFacts| orphan.folder.as_ref().is_some_and(|f| f.starts_with(&s.folder));
     let found = scopes.iter().find(|(_, s)| by_group(s)).or_else(|| {
         // Of nested folders the innermost.
         let inside = scopes.iter().filter(|(_, s)| by_folder(s));
@@ -266,8 +264,8 @@ impl Scope {
         drop(tables);
         drop(starting);
         #[cfg(target_os = "linux")]
-        let pidfd = pid(child.id())
-            .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
+        let pidfd =
+            pid(child.id()).and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
         #[cfg(not(target_os = "linux"))]
         let pidfd = None;
         Ok(Running { child, pidfd, exit: None })
@@ -277,8 +275,7 @@ impl Scope {
     /// groups is for [`Self::sweep`].
     pub fn wait(&self, running: &mut [Running], patience: &Patience<'_>) -> End {
         let end = wait_until(running, patience.deadline.at, Some(patience.interrupt));
-        let by_itself: Vec<bool> =
-            running.iter().map(|r| end == End::Ended || r.has_ended()).collect();
+        let by_itself: Vec<bool> = running.iter().map(|r| end == End::Ended || r.has_ended()).collect();
         if end != End::Ended {
             end_groups(running, patience);
         }
@@ -451,8 +448,7 @@ fn victims(scope: Option<&Scope>, forced: bool) -> BTreeMap<u32, (bool, bool)> {
             continue;
         }
         let Some(facts) = tree::facts(number) else { continue };
-        let orphan =
-            Orphan { marker: tree::variable(number, MARKER), facts, folder: tree::folder(number) };
+        let orphan = Orphan { marker: tree::variable(number, MARKER), facts, folder: tree::folder(number) };
         let in_a_group = scopes.values().any(|s| s.groups.contains(&facts.group));
         if orphan.marker.is_none() && facts.group == own_group && !in_a_group {
             continue;
@@ -504,14 +500,11 @@ mod tests {
 
     #[test]
     fn an_orphan_goes_to_the_scope_that_started_it() {
-        let scopes = BTreeMap::from([
-            (1, scope("a", &[100], "/t/a", 10)),
-            (2, scope("b", &[200], "/t/a/b", 20)),
-        ]);
+        let scopes =
+            BTreeMap::from([(1, scope("a", &[100], "/t/a", 10)), (2, scope("b", &[200], "/t/a/b", 20))]);
         let check = |marker: Option<&str>, group, session, folder: &str, started, expect: Owner| {
             let facts = tree::Facts { zombie: false, parent: 1, group, session, started };
-            let orphan =
-                Orphan { marker: marker.map(Into::into), facts, folder: Some(folder.into()) };
+            let orphan = Orphan { marker: marker.map(Into::into), facts, folder: Some(folder.into()) };
             assert_eq!(owner(&orphan, &scopes), expect, "{marker:?} {group} {session} {folder} {started}");
         };
         check(Some("b"), 100, 100, "/t/a", 15, Owner::Scope(2));

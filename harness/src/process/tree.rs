@@ -88,9 +88,8 @@ pub(super) fn command_line(pid: u32) -> String {
 /// The value of a variable in the environment that the process was started with.
 pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
     let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let value = bytes
-        .split(|b| *b == 0)
-        .find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    let value =
+        bytes.split(|b| *b == 0).find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
