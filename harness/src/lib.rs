@@ -1,1 +1,5 @@
 //! runproof: a test harness that proves where a test ran.
+
+pub mod device;
+pub mod placement;
+pub mod probe;
