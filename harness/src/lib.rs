@@ -7,6 +7,7 @@ pub mod device;
 pub mod diag;
 pub mod exit;
 pub mod explain;
+pub mod library;
 pub mod near;
 pub mod placement;
 pub mod plan;
@@ -16,3 +17,5 @@ pub mod report;
 pub mod run;
 pub mod shell;
 pub mod suite;
+
+pub use library::Suite;

@@ -4,7 +4,6 @@
 use super::args::TestArgs;
 use super::setup::setup_for;
 use super::{Failed, print};
-use crate::device::host;
 use crate::diag::Problem;
 use crate::exit::Status;
 use crate::plan::Fate;
@@ -34,7 +33,7 @@ pub fn run(args: &TestArgs, file: &Path) -> Result<Status, Failed> {
         Interrupt::on_signals().map_err(|e| Problem::new("bundle", format!("signals cannot be handled: {e}")))?;
     let mut options = super::test::options(&args, &setup)?;
     options.out = scratch.path().to_path_buf();
-    let run = Run::open(&setup.plan, &setup.fleet, &setup.kinds, host::probe(&setup.fleet), options, interrupt)?;
+    let run = Run::open(&setup.plan, &setup.roster, setup.host(), options, interrupt)?;
     let reporter: Box<dyn Reporter> = Box::new(Silent);
     let reporter = Mutex::new(reporter);
     let mut seen = false;

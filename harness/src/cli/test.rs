@@ -3,7 +3,6 @@
 use super::args::{Deny, Format, TestArgs};
 use super::setup::{self, Setup};
 use super::{Failed, print_problems};
-use crate::device::host;
 use crate::diag::{Problem, Style};
 use crate::exit::Status;
 use crate::process::Interrupt;
@@ -28,8 +27,8 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
     let interrupt = Interrupt::on_signals()
         .map_err(|e| Problem::new("bundle", format!("signals cannot be handled: {e}")))?;
     let options = options(args, &setup)?;
-    let host = host::probe(&setup.fleet);
-    let run = Run::open(&setup.plan, &setup.fleet, &setup.kinds, host, options.clone(), interrupt)?;
+    let host = setup.host();
+    let run = Run::open(&setup.plan, &setup.roster, host, options.clone(), interrupt)?;
     let reporter: Box<dyn Reporter> = reporter(args, style);
     let reporter = Mutex::new(reporter);
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -87,6 +86,7 @@ pub fn options(args: &TestArgs, setup: &Setup) -> Result<Options, Failed> {
         },
         fleet_text: setup.fleet.text.clone(),
         reproduce: reproduce.join(" "),
+        reproduce_by_name: false,
     })
 }
 

@@ -5,6 +5,7 @@ pub mod gates;
 pub mod load;
 pub mod select;
 
+use crate::device::roster::Placement;
 use crate::suite::{Settings, Suite, features::Features};
 use runproof_directives::{Source, TestFile};
 use runproof_records::Digest;
@@ -38,15 +39,6 @@ pub struct LoadedFile {
     pub settings: Arc<Settings>,
     /// Features that hold for it.
     pub features: Arc<Features>,
-}
-
-/// A device that was asked for and is usable.
-#[derive(Clone, Debug)]
-pub struct Placement {
-    /// Declared id, or `KIND:N`.
-    pub id: String,
-    /// What is known about the physical devices that answer to it, in the order of the inventory.
-    pub devices: Vec<crate::device::Resolved>,
 }
 
 /// One test on one target.

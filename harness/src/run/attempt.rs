@@ -239,15 +239,20 @@ fn failure(
         });
     }
     let tail = |path: &PathBuf| tail_of(path).unwrap_or_default();
-    let device = item.placement.map(|p| format!(" --device {}", run.plan.placements[p].id)).unwrap_or_default();
-    let id = format!("{}/{}", item.key.suite, item.key.test);
+    let reproduce = if run.options.reproduce_by_name {
+        format!("{} --exact {}", run.options.reproduce, crate::cli::quoted(&crate::library::name(item)))
+    } else {
+        let device = item.placement.map(|p| format!(" --device {}", run.plan.placements[p].id)).unwrap_or_default();
+        let id = format!("{}/{}", item.key.suite, item.key.test);
+        format!("{}{device} --exact {}", run.options.reproduce, crate::cli::quoted(&id))
+    };
     Failure {
         source: file.source.clone(),
         points,
         command: last.map(|(c, ..)| c.clone()).unwrap_or_default(),
         stdout: last.map(|(_, o, _)| tail(o)).unwrap_or_default(),
         stderr: last.map(|(_, _, e)| tail(e)).unwrap_or_default(),
-        reproduce: format!("{}{device} --exact {}", run.options.reproduce, crate::cli::quoted(&id)),
+        reproduce,
         evidence: crate::suite::discover::show(run.bundle()),
         notes: notes.to_vec(),
     }

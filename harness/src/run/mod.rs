@@ -6,7 +6,8 @@
 pub mod attempt;
 mod clock;
 mod command;
-mod compare;
+pub mod compare;
+mod executables;
 pub mod judge;
 pub mod locks;
 mod masked;
@@ -14,13 +15,17 @@ mod placed;
 pub mod schedule;
 
 use crate::diag::Problem;
+use crate::device::roster::Roster;
 use crate::exit::Status;
 use crate::plan::{Fate, Item, LoadedFile, Plan};
 use crate::process::Interrupt;
 use crate::report::{Event, Failure, Finished, Reporter, Summary};
+use crate::shell::Builtins;
 use crate::suite::Settings;
 use crate::suite::tools::{self, Tool};
 use attempt::Done;
+pub use attempt::is_exit_only;
+use executables::Executables;
 use locks::Locks;
 use masked::Masks;
 use runproof_evidence::Signer;
@@ -61,11 +66,16 @@ pub struct Options {
     pub fleet_text: String,
     /// How to run one test alone: the words before its id.
     pub reproduce: String,
+    /// The test is named as cargo's test targets name it.
+    pub reproduce_by_name: bool,
 }
 
 /// A run that is going on.
 pub struct Run<'a> {
     plan: &'a Plan,
+    roster: &'a Roster,
+    executables: Executables,
+    builtins: &'a dyn Builtins,
     options: Options,
     id: String,
     nonce: String,
@@ -81,6 +91,8 @@ pub struct Run<'a> {
     interrupt: Interrupt,
     /// The newest output of a passed test of each suite: a foreign output for the next one's checks.
     foreign: Mutex<BTreeMap<usize, (String, Vec<u8>)>>,
+    /// Digests of `EXPECT(identical)` outputs by file, target and line, with the variant that came first.
+    identical: Mutex<BTreeMap<(usize, usize, runproof_records::record::Target, u32), (String, Digest)>>,
     summary: Mutex<Summary>,
     broken: Mutex<Option<BundleError>>,
     stop: AtomicBool,
@@ -92,7 +104,13 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// A tool is missing, the bundle cannot be written, the key cannot be read.
-    pub fn open(plan: &'a Plan, host: Host, options: Options, interrupt: Interrupt) -> Result<Self, Vec<Problem>> {
+    pub fn open(
+        plan: &'a Plan,
+        roster: &'a Roster,
+        host: Host,
+        options: Options,
+        interrupt: Interrupt,
+    ) -> Result<Self, Vec<Problem>> {
         let nonce = clock::nonce()
             .map_err(|e| vec![Problem::new("bundle", format!("no random numbers from the system: {e}"))])?;
         let id = options.run_id.clone().unwrap_or_else(|| format!("{}-{}", stamp(), &nonce[..8]));
@@ -131,6 +149,9 @@ impl<'a> Run<'a> {
         };
         Ok(Self {
             plan,
+            roster,
+            executables: Executables::default(),
+            builtins: &(),
             id,
             nonce,
             host,
@@ -144,6 +165,7 @@ impl<'a> Run<'a> {
             times,
             interrupt,
             foreign: Mutex::default(),
+            identical: Mutex::default(),
             summary: Mutex::new(summary),
             broken: Mutex::default(),
             stop: AtomicBool::new(false),
@@ -303,6 +325,20 @@ impl<'a> Run<'a> {
     /// Folder of the bundle.
     pub fn bundle(&self) -> &Path {
         &self.bundle
+    }
+
+    /// Notes the bytes of an `EXPECT(identical)` line; the variant that they differ from, if they do.
+    fn same_in_all_variants(&self, item: &Item, line: u32, bytes: &[u8]) -> Option<String> {
+        let digest = crate::plan::load::digest(bytes);
+        let key = (item.suite, item.file, item.key.target.clone(), line);
+        let mut known = self.identical.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, of_first) = known.entry(key).or_insert_with(|| (item.key.test.clone(), digest.clone()));
+        (*of_first != digest).then(|| first.clone())
+    }
+
+    /// Asks the bundle's writer; `None` when the bundle is closed.
+    fn with_writer<T>(&self, ask: impl FnOnce(&BundleWriter) -> T) -> Option<T> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask)
     }
 
     fn tools(&self, settings: &Arc<Settings>) -> Arc<BTreeMap<String, Tool>> {
