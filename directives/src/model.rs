@@ -180,7 +180,7 @@ pub enum Step {
     /// `DEFINE` or `REDEFINE`: from here on `%{name}` stands for the text.
     Define(Define),
     /// `RUN` or `EXEC_RUN`.
-    Command(CommandStep),
+    Command(Box<CommandStep>),
 }
 
 /// `DEFINE: %{name} = text`.
