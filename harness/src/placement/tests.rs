@@ -195,7 +195,7 @@ fn check(change: impl FnOnce(&mut World), outcome: PlacementOutcome, says: &str)
     let decided = world.decide();
     assert_eq!(decided.outcome, outcome, "{}", decided.reason);
     assert!(decided.reason.contains(says), "{:?} does not say {says:?}", decided.reason);
-    assert_eq!(outcome == PlacementOutcome::Inconclusive, !decided.inconclusive.is_empty());
+    assert_eq!(outcome == Inconclusive, !decided.inconclusive.is_empty());
 }
 
 use PlacementOutcome::{Inconclusive, NotPlaced, Placed, PlacedSoftware};
