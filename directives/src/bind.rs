@@ -136,14 +136,14 @@ impl<'a> Binder<'a> {
             );
             return;
         }
-        self.file.steps.push(Step::Command(CommandStep {
+        self.file.steps.push(Step::Command(Box::new(CommandStep {
             exec: directive.id == Keyword::ExecRun,
             on: raw.attributes.value("on").map(|v| v.value),
             command: payload,
             span: raw.span,
             line: raw.line,
             ..CommandStep::default()
-        }));
+        })));
     }
 
     fn define(&mut self, raw: &Raw, directive: &Directive, payload: &Payload) {
@@ -331,13 +331,13 @@ impl<'a> Binder<'a> {
         let has_command = self.file.steps.iter().any(|s| matches!(s, Step::Command(_)));
         let first = raws.iter().find(|r| r.keyword == "EXPECT" && r.directive.is_some());
         if let (false, Some(first), Some(command)) = (has_command, first, &self.syntax.default_exec) {
-            self.file.steps.push(Step::Command(CommandStep {
+            self.file.steps.push(Step::Command(Box::new(CommandStep {
                 exec: true,
                 command: Payload { text: command.clone(), span: first.span, map: Vec::new() },
                 span: first.span,
                 line: first.line,
                 ..CommandStep::default()
-            }));
+            })));
         }
     }
 

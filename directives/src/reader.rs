@@ -273,7 +273,7 @@ fn weaknesses(file: &TestFile, has_checker: bool) -> Option<Finding> {
     });
     let first = commands.next()?;
     let only_exit = |c: &CommandStep| !c.exec && c.stderr.is_empty() && c.refused.is_empty();
-    let weak = !has_checker && only_exit(first) && commands.all(only_exit);
+    let weak = !has_checker && only_exit(first) && commands.all(|c| only_exit(c));
     weak.then(|| {
         let message = "the RUN lines look only at the exit status".to_owned();
         Finding::note(codes::EXIT_ONLY, first.span, message, "its output is not checked")

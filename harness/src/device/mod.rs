@@ -9,6 +9,7 @@ pub mod executable;
 pub mod fleet;
 pub mod host;
 pub mod inventory;
+pub mod roster;
 pub mod survey;
 
 mod declared;
