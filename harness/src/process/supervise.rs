@@ -10,7 +10,7 @@ use super::{MARKER, status, sys};
 use runproof_records::record::Exit;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
@@ -102,6 +102,17 @@ impl Running {
     }
 }
 
+/// A descriptor that is readable when the process has ended, where the system has such.
+pub(super) fn wait_fd(process: Pid) -> Option<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    return rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty()).ok();
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = process;
+        None
+    }
+}
+
 pub(super) fn pid(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
 }
@@ -188,11 +199,7 @@ impl Scope {
         }
         drop(tables);
         drop(starting);
-        #[cfg(target_os = "linux")]
-        let pidfd =
-            pid(child.id()).and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
-        #[cfg(not(target_os = "linux"))]
-        let pidfd = None;
+        let pidfd = pid(child.id()).and_then(wait_fd);
         Ok(Running { child, pidfd, exit: None })
     }
 

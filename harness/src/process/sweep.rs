@@ -3,11 +3,10 @@
 //! The harness is the reaper of everything its children leave behind, so an orphan shows up as a child of the
 //! harness. Several scopes run in parallel, so an orphan must be given to one of them: see [`owner`].
 
-use super::supervise::{BURY, STARTING, Scope, pid, poll_for, tables};
+use super::supervise::{BURY, STARTING, Scope, pid, poll_for, tables, wait_fd};
 use super::{MARKER, tree};
 use rustix::event::{PollFd, PollFlags};
-use rustix::fd::AsFd;
-use rustix::process::{PidfdFlags, Signal, WaitOptions};
+use rustix::process::{Signal, WaitOptions};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -134,6 +133,8 @@ pub(super) fn sweep(scope: Option<&Scope>, forced: bool) -> Vec<Leftover> {
         }
         wait_gone(&doomed, until);
     }
+    // After a forced end the groups were killed just now; who is still dying in them is no leftover.
+    found.retain(|_, (leftover, _)| !forced || leftover.escaped || !leftover.ended);
     let (own, strays): (Vec<_>, Vec<_>) = found.into_values().partition(|(_, own)| *own);
     tables().strays.extend(strays.into_iter().map(|(l, _)| l));
     own.into_iter().map(|(l, _)| l).collect()
@@ -195,10 +196,8 @@ fn victims(scope: Option<&Scope>, forced: bool) -> BTreeMap<u32, (bool, bool)> {
 fn wait_gone(numbers: &[u32], until: Instant) {
     for number in numbers {
         let Some(process) = pid(*number) else { continue };
-        #[cfg(target_os = "linux")]
-        if let Ok(fd) = rustix::process::pidfd_open(process, PidfdFlags::empty()) {
-            let left = until.saturating_duration_since(Instant::now());
-            poll_for(&mut [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)], left);
+        if let Some(fd) = wait_fd(process) {
+            poll_for(&mut [PollFd::new(&fd, PollFlags::IN)], until.saturating_duration_since(Instant::now()));
         }
         if !tables().direct.contains(number) {
             let _ = rustix::process::waitpid(Some(process), WaitOptions::NOHANG);
