@@ -37,5 +37,6 @@ pub use finding::{Finding, Severity};
 pub use model::TestFile;
 pub use reader::read;
 pub use source::{Source, Span};
+pub use spelling::nearest;
 pub use syntax::{Dialect, ExpectMode, Syntax};
-pub use universe::{Universe, check_universe};
+pub use universe::{Universe, check_universe, mentioned_features};

@@ -67,14 +67,7 @@ pub fn check_universe(file: &TestFile, universe: &Universe) -> Vec<Finding> {
         findings.extend(unknown_features(expr, span, universe));
     }
     device_kinds(file, universe, &mut findings);
-    let mut commands = Vec::new();
-    for step in &file.steps {
-        if let Step::Command(command) = step {
-            commands.push(&command.command);
-            commands.extend(&command.controls);
-        }
-    }
-    for payload in &commands {
+    for payload in payloads(file) {
         for condition in conditions(payload) {
             findings.extend(unknown_features(&condition.0, condition.1, universe));
         }
@@ -84,6 +77,31 @@ pub fn check_universe(file: &TestFile, universe: &Universe) -> Vec<Finding> {
     findings.sort_by_key(|f| (f.span, f.code));
     findings.dedup();
     findings
+}
+
+/// The name of every feature that a file asks for, in gates and in `%if` conditions, so that only those have to be
+/// looked for. Features written as a pattern are not in it: they can be any.
+pub fn mentioned_features(file: &TestFile) -> BTreeSet<String> {
+    let gates = file.requires.iter().chain(&file.unsupported).map(|g| g.expr.clone());
+    let xfails = file.xfail.iter().filter_map(|x| x.when.clone());
+    let conditions = payloads(file).into_iter().flat_map(conditions).map(|(expr, _)| expr);
+    gates
+        .chain(xfails)
+        .chain(conditions)
+        .flat_map(|expr| expr.features().into_iter().map(|m| m.text().to_owned()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Every command line of a file.
+fn payloads(file: &TestFile) -> Vec<&Payload> {
+    let mut all = Vec::new();
+    for step in &file.steps {
+        if let Step::Command(command) = step {
+            all.push(&command.command);
+            all.extend(&command.controls);
+        }
+    }
+    all
 }
 
 fn unknown_features(expr: &Expr, span: Span, universe: &Universe) -> Vec<Finding> {

@@ -8,7 +8,6 @@ pub mod diag;
 pub mod exit;
 pub mod explain;
 pub mod library;
-pub mod near;
 pub mod placement;
 pub mod plan;
 pub mod probe;

@@ -6,6 +6,7 @@ use crate::diag::Problem;
 use crate::plan::{LoadedFile, Plan};
 use crate::run::compare::stdout_lines;
 use runproof_directives::Source;
+use runproof_directives::text::Numbers;
 use runproof_directives::model::{CommandStep, Step, StdoutExpectation, TextLine};
 use runproof_evidence::read::Bundle;
 use runproof_records::record::{CommandRole, Record};
@@ -82,7 +83,7 @@ fn replace(step: &CommandStep, source: &Source, output: &[u8], lines: &mut [Vec<
     let Some(first) = expected.first() else { return Ok(()) };
     if printed.len() == expected.len() {
         for (line, new) in expected.iter().zip(&printed) {
-            if !line.pattern.accepts_line(new.as_bytes()) {
+            if !line.pattern.is_line(new.as_bytes(), &mut Numbers::default()) {
                 let at = line.line as usize - 1;
                 lines[at] = rewritten(source, line, &lines[at], new)?;
             }

@@ -13,7 +13,6 @@ pub mod roster;
 pub mod survey;
 
 mod declared;
-mod nearest;
 mod opencl;
 mod sys;
 

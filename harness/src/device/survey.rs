@@ -1,8 +1,8 @@
 //! What is here against what is declared, and what `--device NAME` means. Pure.
 
-use super::nearest::nearest;
 use super::{Absence, Inventory, WITHOUT_PROBE, class_word, facts};
 use crate::placement::{computes_in_software, matches_wildcard};
+use runproof_directives::nearest;
 use runproof_records::fleet::{DeviceDecl, FactDecl, FactValue, Fleet, IdentityDecl};
 use runproof_records::record::{Agreement, Device as DeviceRecord, Identity};
 use runproof_records::wire::Device;

@@ -99,7 +99,7 @@ fn matches_nothing(filter: &Filter, items: &[Item]) -> Problem {
     let ids: Vec<String> = items.iter().map(|i| format!("{}/{}", i.key.suite, i.key.test)).collect();
     let names = ids.iter().map(|id| id.rsplit('/').next().unwrap_or(id));
     let mut problem = Problem::new("nothing-selected", format!("`{text}` matches none of {} tests", ids.len()));
-    if let Some(near) = crate::near::nearest(&text, ids.iter().map(String::as_str).chain(names)) {
+    if let Some(near) = runproof_directives::nearest(&text, ids.iter().map(String::as_str).chain(names)) {
         problem = problem.help(format!("did you mean `{near}`?"));
     }
     problem.help("`runproof list` shows every test id; a filter is text that occurs in it, or the path of a file or folder")
