@@ -232,7 +232,7 @@ impl<'a> View<'a> {
 
     fn identity(&self) -> Held {
         let id = &self.device()?.identity;
-        need(id.uuid.is_some() || id.bus.is_some() || id.platform.is_some(), || "the device has no identity".into())
+        need(id.uuid.is_some() || id.platform.is_some(), || "the device has no identity".into())
     }
 
     fn untainted(&self) -> Held {
@@ -436,16 +436,14 @@ fn by_position(line: &PlacedLine) -> bool {
 
 fn is_on(device: &Device, record: &str, place: &str) -> bool {
     let id = &device.identity;
-    let same = match (&id.uuid, &id.bus, &id.platform) {
-        (Some(uuid), _, _) => uuid == place,
-        (None, Some(bus), _) => bus == place,
-        (None, None, Some(platform)) => place == format!("{platform}/{}", device.name),
-        (None, None, None) => false,
+    let same = match (&id.uuid, &id.platform) {
+        (Some(uuid), _) => uuid == place,
+        (None, Some(platform)) => place == format!("{platform}/{}", device.name),
+        (None, None) => false,
     };
     same || (record == "energy_delta" && place == device.kind)
 }
 
 fn identity_text(device: &Device) -> &str {
-    let id = &device.identity;
-    id.uuid.as_deref().or(id.bus.as_deref()).unwrap_or(&device.name)
+    device.identity.uuid.as_deref().unwrap_or(&device.name)
 }
