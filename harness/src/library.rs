@@ -7,7 +7,7 @@ use crate::diag::{self, Style};
 use crate::exit::Status;
 use crate::plan::{Fate, Item};
 use crate::process::Interrupt;
-use crate::report::{Event, Finished, Reporter, pretty};
+use crate::report::{Finished, Silent, pretty};
 use crate::run::{OUTPUT_FOLDER, Options, Run};
 use libtest_mimic::{Arguments, Completion, Failed as TrialFailed, Trial};
 use runproof_records::bundle::Selection;
@@ -90,7 +90,13 @@ fn run(select: &SelectArgs, arguments: &Arguments, style: Style) -> Result<ExitC
     let setup: &'static Setup = Box::leak(Box::new(setup));
     let interrupt = Interrupt::on_signals()
         .map_err(|e| diag::Problem::new("bundle", format!("signals cannot be handled: {e}")))?;
-    let run = Run::open(&setup.plan, &setup.roster, setup.host(), options(select, arguments, setup), interrupt.clone())?;
+    let run = Run::open(
+        &setup.plan,
+        &setup.roster,
+        setup.host(),
+        options(select, arguments, setup),
+        interrupt.clone(),
+    )?;
     let run = Arc::new(run);
     let trials = setup
         .plan
@@ -176,15 +182,16 @@ fn unclaimed(setup: &Setup) -> Vec<Trial> {
         .map(|s| {
             let files = s.suite.unclaimed.join(", ");
             Trial::test(format!("{}::unclaimed-files", s.suite.name), move || {
-                Err(TrialFailed::from(format!("claimed by no pattern; list them under `files` or `exclude`: {files}")))
+                Err(TrialFailed::from(format!(
+                    "claimed by no pattern; list them under `files` or `exclude`: {files}"
+                )))
             })
         })
         .collect()
 }
 
 fn trial(run: &Run<'_>, item: &Item, style: Style) -> Result<Completion, TrialFailed> {
-    let silent: Box<dyn Reporter> = Box::new(Silent);
-    let Some(Finished { record, failure, .. }) = run.item(item, &Mutex::new(silent)) else {
+    let Some(Finished { record, failure, .. }) = run.item(item, &Mutex::new(Silent)) else {
         return Err("the run was interrupted, or its bundle cannot be written".into());
     };
     let verdict = &record.verdict;
@@ -196,10 +203,4 @@ fn trial(run: &Run<'_>, item: &Item, style: Style) -> Result<Completion, TrialFa
         }
         _ => Ok(Completion::Completed),
     }
-}
-
-struct Silent;
-
-impl Reporter for Silent {
-    fn event(&mut self, _: &Event<'_>) {}
 }

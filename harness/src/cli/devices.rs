@@ -32,7 +32,10 @@ pub fn run(args: &DevicesArgs) -> Result<Status, Failed> {
 fn as_text(roster: &Roster) -> String {
     let survey = roster.survey();
     let host = device::host::facts("this machine");
-    let mut text = format!("host: {} {} (kernel {} {}), {}\n", host.os, host.arch, host.kernel_arch, host.kernel, host.cpu);
+    let mut text = format!(
+        "host: {} {} (kernel {} {}), {}\n",
+        host.os, host.arch, host.kernel_arch, host.kernel, host.cpu
+    );
     for sign in &host.emulation {
         let _ = writeln!(text, "  emulated: {sign}");
     }
@@ -41,7 +44,8 @@ fn as_text(roster: &Roster) -> String {
             Some(Inventory::Found(devices)) => format!("{} here", devices.len()),
             Some(Inventory::Absent { detail, .. }) => format!("absent: {detail}"),
             Some(Inventory::Failed { why }) => format!("probe failed: {why}"),
-            None => "this build has no probe for it: it can neither find such a device nor see work on it".to_owned(),
+            None => "this build has no probe for it: it can neither find such a device nor see work on it"
+                .to_owned(),
         };
         let _ = writeln!(text, "{kind}: {line}");
         if let Some(Inventory::Found(_)) = survey.kinds().get(&kind)
@@ -56,14 +60,24 @@ fn as_text(roster: &Roster) -> String {
             let _ = writeln!(
                 text,
                 "  {}: {} ({}, {declared}{software})\n    capability {}, memory {} bytes, driver {}, identity {}",
-                present.id, record.name, record.class, record.capability, record.memory, record.driver, record.identity.strength
+                present.id,
+                record.name,
+                record.class,
+                record.capability,
+                record.memory,
+                record.driver,
+                record.identity.strength
             );
             if let Some(why) = &present.unlisted {
                 let _ = writeln!(text, "    not usable: {why}");
             }
             for fact in &record.agreement {
                 let word = if fact.agrees { "agrees" } else { "DISAGREES" };
-                let _ = writeln!(text, "    {word}: {} declared {}, observed {}", fact.fact, fact.declared, fact.observed);
+                let _ = writeln!(
+                    text,
+                    "    {word}: {} declared {}, observed {}",
+                    fact.fact, fact.declared, fact.observed
+                );
             }
             for name in &record.undeclared_overrides {
                 let _ = writeln!(text, "    tainted: {name} is set and not declared as an allowed override");

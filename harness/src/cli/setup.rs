@@ -6,9 +6,9 @@ use crate::device::fleet;
 use crate::device::roster::{Placement, Roster};
 use crate::diag::Problem;
 use crate::exit::Status;
+use crate::plan::Plan;
 use crate::plan::load::{World, load};
 use crate::plan::select::{Filter, Selection, plan};
-use crate::plan::Plan;
 use crate::suite::discover::show;
 use crate::suite::features::HOST_FEATURES;
 use crate::suite::{Suite, find_suites};
@@ -62,7 +62,13 @@ pub fn setup_for(select: &SelectArgs, with_devices: bool, observe: bool) -> Resu
     let (suites, filters) = suites(select)?;
     let fleet = fleet_file(select.fleet.as_deref(), &suites)?;
     let roster = Roster::new(fleet.fleet.clone(), select.probe_dir.as_deref());
-    let mut selection = Selection { filters, shard: shard(select)?, host: select.device.is_empty(), observe, ..Selection::default() };
+    let mut selection = Selection {
+        filters,
+        shard: shard(select)?,
+        host: select.device.is_empty(),
+        observe,
+        ..Selection::default()
+    };
     for name in &select.device {
         if name == "host" {
             selection.host = true;
@@ -91,7 +97,8 @@ fn host_features(os: &str, arch: &str) -> BTreeSet<String> {
 
 fn resolve(name: &str, roster: &Roster) -> Result<Vec<Placement>, Failed> {
     roster.resolve(name).map_err(|unusable| {
-        let problem = Problem::new("device-unusable", format!("device `{name}` is not usable: {}", unusable.what));
+        let problem =
+            Problem::new("device-unusable", format!("device `{name}` is not usable: {}", unusable.what));
         let problem = unusable.help.into_iter().fold(problem, Problem::help);
         Failed { problems: vec![problem], status: Status::DeviceUnusable }
     })

@@ -66,7 +66,8 @@ impl Roster {
 
     /// Every device kind by name, sorted: built-in ones, those without a probe, those that the fleet declares.
     pub fn kinds(&self) -> Vec<String> {
-        let built_in = KINDS.iter().map(|k| k.name()).filter(|n| *n != "host").chain(WITHOUT_PROBE.iter().copied());
+        let built_in =
+            KINDS.iter().map(|k| k.name()).filter(|n| *n != "host").chain(WITHOUT_PROBE.iter().copied());
         let declared = self.fleet.probe.iter().map(|p| p.kind.as_str());
         built_in.chain(declared).map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
     }
@@ -80,7 +81,8 @@ impl Roster {
                 .map(|k| (k.name().to_owned(), inventory::read(*k, program.as_deref())))
                 .collect();
             inventories.extend(self.fleet.probe.iter().map(|p| (p.kind.clone(), inventory_of(p))));
-            let masks = KINDS.iter().flat_map(|k| inventory::masks(*k, |name| std::env::var(name).ok())).collect();
+            let masks =
+                KINDS.iter().flat_map(|k| inventory::masks(*k, |name| std::env::var(name).ok())).collect();
             Survey::new(self.fleet.clone(), inventories, masks)
         })
     }
@@ -88,7 +90,8 @@ impl Roster {
     /// Whether a device of the kind is here, as a feature of the host.
     pub fn presence(&self, kind: &str) -> KindState {
         let survey = self.survey();
-        if let Some(why) = survey.present().iter().filter(|p| p.kind == kind).find_map(|p| p.unlisted.clone()) {
+        if let Some(why) = survey.present().iter().filter(|p| p.kind == kind).find_map(|p| p.unlisted.clone())
+        {
             return KindState::Broken { why };
         }
         match (survey.kinds().get(kind), survey.has(kind)) {
@@ -255,7 +258,9 @@ fn version_of(observation: &Observation, probe: &str) -> String {
         .lines
         .iter()
         .find_map(|l| match l.line.as_ref().map(|l| &l.msg) {
-            Some(Message::Hello(hello)) if l.probe == probe || hello.probe == probe => Some(hello.version.clone()),
+            Some(Message::Hello(hello)) if l.probe == probe || hello.probe == probe => {
+                Some(hello.version.clone())
+            }
             _ => None,
         })
         .unwrap_or_else(|| "did not say hello".to_owned())

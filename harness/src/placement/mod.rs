@@ -131,6 +131,15 @@ fn conclude(
     }
 }
 
+/// Records of work in an observation, whoever sent them: with the device hidden there must be none.
+pub fn work_records(observation: &Observation) -> u64 {
+    use runproof_records::wire::Message;
+    let is_work = |message: &Message| {
+        matches!(message, Message::Kernel(_) | Message::KernelAgg { .. } | Message::EnergyDelta { .. })
+    };
+    observation.lines.iter().filter(|l| l.line.as_ref().is_some_and(|l| is_work(&l.msg))).count() as u64
+}
+
 /// Whether a device of this class is a CPU or a simulation, and so never above T1.
 pub fn computes_in_software(class: DeviceClass) -> bool {
     matches!(class, DeviceClass::Cpu | DeviceClass::Sim)

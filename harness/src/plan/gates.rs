@@ -31,12 +31,16 @@ fn names(gate: &Gate) -> Vec<String> {
 fn broken(gate: &Gate, features: &Features, source: &Source) -> Option<Fate> {
     let name = names(gate).into_iter().find(|n| features.broken.contains_key(n))?;
     let line = source.line(gate.span.start);
-    Some(Fate::errored(format!("feature `{name}` (line {line}) cannot be decided: {}", features.broken[&name])))
+    Some(Fate::errored(format!(
+        "feature `{name}` (line {line}) cannot be decided: {}",
+        features.broken[&name]
+    )))
 }
 
 fn skip(gate: &Gate, keyword: &str, features: &Features, source: &Source, test: &TestFile) -> Fate {
     let line = source.line(gate.span.start);
-    let commands = test.steps.iter().filter(|s| matches!(s, runproof_directives::model::Step::Command(_))).count();
+    let commands =
+        test.steps.iter().filter(|s| matches!(s, runproof_directives::model::Step::Command(_))).count();
     let lost = match commands {
         1 => "1 command line not run".to_owned(),
         n => format!("{n} command lines not run"),
@@ -53,10 +57,12 @@ fn skip(gate: &Gate, keyword: &str, features: &Features, source: &Source, test: 
 
 /// The first expected failure that applies on this host.
 pub fn xfail(test: &TestFile, features: &Features) -> Option<record::Xfail> {
-    test.xfail.iter().find(|x| x.when.as_ref().is_none_or(|e| e.holds(&features.present))).map(|x| record::Xfail {
-        expects: word(x).to_owned(),
-        reason: x.reason.clone().unwrap_or_default(),
-        review: x.review.clone().unwrap_or_default(),
+    test.xfail.iter().find(|x| x.when.as_ref().is_none_or(|e| e.holds(&features.present))).map(|x| {
+        record::Xfail {
+            expects: word(x).to_owned(),
+            reason: x.reason.clone().unwrap_or_default(),
+            review: x.review.clone().unwrap_or_default(),
+        }
     })
 }
 

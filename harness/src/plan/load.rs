@@ -34,7 +34,10 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                     .configs
                     .iter()
                     .enumerate()
-                    .filter(|(_, c)| c.folder.is_empty() || file.strip_prefix(&c.folder).is_some_and(|r| r.starts_with('/')))
+                    .filter(|(_, c)| {
+                        c.folder.is_empty()
+                            || file.strip_prefix(&c.folder).is_some_and(|r| r.starts_with('/'))
+                    })
                     .map(|(i, _)| i)
                     .collect();
                 Arc::clone(folders.entry(key).or_insert_with(|| Arc::new(Settings::for_file(&suite, file))))
@@ -146,7 +149,8 @@ fn features(
 ) -> BTreeMap<*const Settings, Arc<Features>> {
     let mut mentioned: BTreeMap<*const Settings, (Arc<Settings>, BTreeSet<String>)> = BTreeMap::new();
     for (_, _, test, settings) in files {
-        let entry = mentioned.entry(Arc::as_ptr(settings)).or_insert_with(|| (Arc::clone(settings), BTreeSet::new()));
+        let entry =
+            mentioned.entry(Arc::as_ptr(settings)).or_insert_with(|| (Arc::clone(settings), BTreeSet::new()));
         entry.1.extend(runproof_directives::mentioned_features(test));
     }
     mentioned

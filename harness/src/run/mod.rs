@@ -11,11 +11,11 @@ mod executables;
 pub mod judge;
 pub mod locks;
 mod masked;
-mod placed;
+pub mod placed;
 pub mod schedule;
 
-use crate::diag::Problem;
 use crate::device::roster::Roster;
+use crate::diag::Problem;
 use crate::exit::Status;
 use crate::plan::{Fate, Item, LoadedFile, Plan};
 use crate::process::Interrupt;
@@ -129,13 +129,15 @@ impl<'a> Run<'a> {
             started: clock::now(),
             end: None,
         };
-        let writer = BundleWriter::create(&options.out, record, &census(plan, &id, &nonce), &options.fleet_text)
-            .map_err(|e| vec![bundle_problem(&e)])?;
+        let writer =
+            BundleWriter::create(&options.out, record, &census(plan, &id, &nonce), &options.fleet_text)
+                .map_err(|e| vec![bundle_problem(&e)])?;
         let mut sources = BTreeMap::new();
         for item in &plan.items {
             let at = (item.suite, item.file);
             if !sources.contains_key(&at) {
-                let digest = writer.add_source(&plan.file(item).source.bytes).map_err(|e| vec![bundle_problem(&e)])?;
+                let digest =
+                    writer.add_source(&plan.file(item).source.bytes).map_err(|e| vec![bundle_problem(&e)])?;
                 sources.insert(at, digest);
             }
         }
@@ -177,7 +179,8 @@ impl<'a> Run<'a> {
     /// Carries out the whole plan on `jobs` threads.
     pub fn all(&self, jobs: usize, reporter: &Mutex<dyn Reporter + '_>) {
         let tell = |event: &Event<'_>| reporter.lock().unwrap_or_else(PoisonError::into_inner).event(event);
-        let runnable: Vec<usize> = (0..self.plan.items.len()).filter(|i| self.plan.items[*i].fate == Fate::Run).collect();
+        let runnable: Vec<usize> =
+            (0..self.plan.items.len()).filter(|i| self.plan.items[*i].fate == Fate::Run).collect();
         tell(&Event::Opened {
             announced: self.plan.items.len(),
             to_run: runnable.len(),
@@ -240,7 +243,10 @@ impl<'a> Run<'a> {
             earlier.push(format!("attempt {number}: {}", record.verdict.reason));
             let finished = self.finish(record, failure, last, reporter)?;
             if last || finished.record.verdict.state != State::Failed {
-                self.times.note(&crate::report::id(&item.key), u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+                self.times.note(
+                    &crate::report::id(&item.key),
+                    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+                );
                 return Some(finished);
             }
         }
@@ -264,6 +270,13 @@ impl<'a> Run<'a> {
         reporter: &Mutex<dyn Reporter + '_>,
     ) -> Option<Finished> {
         let record = self.keep(|w| w.append(record))?;
+        let failure = failure.map(|mut failure| {
+            // Only the writer knows the tier, so only now can be said that it is below the goal.
+            for point in failure.points.iter_mut().filter(|p| p.message.is_empty()) {
+                point.message.clone_from(&record.verdict.reason);
+            }
+            failure
+        });
         let finished = Finished { record, failure, last };
         if last {
             self.summary.lock().unwrap_or_else(PoisonError::into_inner).count(&finished.record);
@@ -306,7 +319,9 @@ impl<'a> Run<'a> {
                 Some(path) => Some(Signer::open(path).map_err(|e| vec![bundle_problem(&e)])?),
                 None => None,
             };
-            writer.finish(clock::now(), interrupted, signer.as_ref()).map_err(|e| vec![bundle_problem(&e)])?;
+            writer
+                .finish(clock::now(), interrupted, signer.as_ref())
+                .map_err(|e| vec![bundle_problem(&e)])?;
         }
         self.times.save();
         let _ = std::fs::remove_dir(self.options.out.join("work").join(&self.id));
@@ -392,10 +407,19 @@ pub fn refusal(file: &LoadedFile) -> Failure {
 }
 
 fn census(plan: &Plan, run: &str, nonce: &str) -> Census {
-    let mut tests: Vec<Announced> =
-        plan.items.iter().map(|i| Announced { key: i.key.clone(), source: plan.file(i).digest.clone() }).collect();
+    let mut tests: Vec<Announced> = plan
+        .items
+        .iter()
+        .map(|i| Announced { key: i.key.clone(), source: plan.file(i).digest.clone() })
+        .collect();
     tests.sort();
-    Census { schema: BUNDLE_SCHEMA.to_owned(), run: run.to_owned(), nonce: nonce.to_owned(), tests, unclaimed: unclaimed(plan) }
+    Census {
+        schema: BUNDLE_SCHEMA.to_owned(),
+        run: run.to_owned(),
+        nonce: nonce.to_owned(),
+        tests,
+        unclaimed: unclaimed(plan),
+    }
 }
 
 fn unclaimed(plan: &Plan) -> Vec<String> {
@@ -455,9 +479,15 @@ fn own_digest() -> Digest {
 fn revision(plan: &Plan) -> Revision {
     let root = plan.suites.first().map_or_else(|| PathBuf::from("."), |s| s.suite.root.clone());
     let git = |arguments: &[&str]| {
-        duct::cmd("git", arguments).dir(&root).stdin_null().stderr_null().unchecked().stdout_capture().run().ok().and_then(
-            |o| o.status.success().then(|| String::from_utf8_lossy(&o.stdout).trim().to_owned()),
-        )
+        duct::cmd("git", arguments)
+            .dir(&root)
+            .stdin_null()
+            .stderr_null()
+            .unchecked()
+            .stdout_capture()
+            .run()
+            .ok()
+            .and_then(|o| o.status.success().then(|| String::from_utf8_lossy(&o.stdout).trim().to_owned()))
     };
     match git(&["rev-parse", "HEAD"]) {
         Some(commit) => Revision {
@@ -474,7 +504,8 @@ fn stamp() -> String {
 
 /// A problem from the bundle's writer.
 pub fn bundle_problem(error: &BundleError) -> Problem {
-    Problem::new("bundle", error.to_string()).help("no evidence, no tier: the run does not count; what was written stays where it is")
+    Problem::new("bundle", error.to_string())
+        .help("no evidence, no tier: the run does not count; what was written stays where it is")
 }
 
 /// `latest` in the output folder names the newest bundle; where links cannot be made there is none.
