@@ -250,6 +250,24 @@ fn on_device(test: &TestFile, device: &Placement, request: Option<&DeviceRequest
             ),
         );
     }
+    let mut executions = test
+        .steps
+        .iter()
+        .filter_map(|s| match s {
+            Step::Command(c) if c.exec => Some(c),
+            _ => None,
+        })
+        .peekable();
+    if executions.peek().is_some()
+        && !observe
+        && !executions.any(|c| crate::run::placed::names_work(c, &device.kind))
+    {
+        return Fate::refused(format!(
+            "it declares {} and names no work on it: add `PLACED: kernel name=…` (`test --device {} --observe FILE` \
+             shows what runs)",
+            device.kind, device.id
+        ));
+    }
     Fate::Run
 }
 
