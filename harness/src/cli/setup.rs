@@ -42,7 +42,7 @@ pub fn setup(select: &SelectArgs, with_devices: bool) -> Result<Setup, Failed> {
 pub fn setup_for(select: &SelectArgs, with_devices: bool, observe: bool) -> Result<Setup, Failed> {
     let (suites, filters) = suites(select)?;
     let fleet = fleet_file(select.fleet.as_deref(), &suites)?;
-    let kinds = Kinds::new(select.probe_dir.as_deref());
+    let kinds = Kinds::new(select.probe_dir.as_deref(), &fleet.fleet);
     let mut selection = Selection { filters, shard: shard(select)?, host: select.device.is_empty(), observe, ..Selection::default() };
     for name in &select.device {
         if name == "host" {
@@ -53,7 +53,7 @@ pub fn setup_for(select: &SelectArgs, with_devices: bool, observe: bool) -> Resu
     }
     selection.placements.sort_by(|a, b| a.id.cmp(&b.id));
     selection.placements.dedup_by(|a, b| a.id == b.id);
-    let names = kinds.names(&fleet);
+    let names = kinds.names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut world = World {
         kinds: &names,
