@@ -15,7 +15,6 @@ mod test;
 
 pub use test::quoted;
 
-use crate::device::inventory;
 use crate::diag::{self, Problem, Style};
 use crate::exit::Status;
 use args::{Cli, Colour, Command};
@@ -46,8 +45,8 @@ impl From<Problem> for Failed {
 
 /// The program's main function.
 pub fn main() -> ExitCode {
-    if let Some(code) = inventory_of_a_kind() {
-        return code;
+    if let Some(answered) = crate::device::inventory::answer_if_asked() {
+        return answered;
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -81,14 +80,6 @@ pub fn main() -> ExitCode {
             failed.status.into()
         }
     }
-}
-
-/// The hidden subcommand by which this program asks a driver in a process of its own: a driver that crashes
-/// costs an answer and not the run.
-fn inventory_of_a_kind() -> Option<ExitCode> {
-    let mut arguments = std::env::args().skip(1);
-    let kind = (arguments.next()? == inventory::SUBCOMMAND).then(|| arguments.next())??;
-    Some(crate::device::kind(&kind).map_or(Status::Usage.into(), inventory::print))
 }
 
 /// Prints problems on standard error.
