@@ -382,7 +382,6 @@ impl<'a> Binder<'a> {
     }
 
     fn expectation(&mut self, raw: &Raw, directive: &Directive, step: usize) {
-        self.count(directive);
         match directive.id {
             Keyword::Placed => self.placed(raw, step),
             Keyword::ControlRun => {
