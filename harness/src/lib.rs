@@ -1,4 +1,4 @@
-//! The runproof harness: scratch module list of this branch.
+//! runproof: a test harness that proves where a test ran.
 
 pub mod process;
 pub mod shell;
