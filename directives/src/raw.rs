@@ -117,7 +117,8 @@ pub(crate) fn item<'a>(
 pub(crate) fn join(source: &Source, raws: Vec<Raw>, findings: &mut Vec<Finding>) -> Vec<Raw> {
     let mut joined: Vec<Raw> = Vec::new();
     for raw in raws {
-        let open = joined.iter_mut().find(|r| r.keyword == raw.keyword && r.goes_on(source));
+        let last = joined.iter_mut().rfind(|r| r.keyword == raw.keyword);
+        let open = last.filter(|r| r.goes_on(source));
         match open {
             Some(first) => first.more.push(raw.rest),
             None => joined.push(raw),

@@ -250,7 +250,9 @@ impl CheckLines {
 
     /// The directive or check that stands before this slot on its line.
     fn first_on_line(&self, slot: &Slot, raws: &[Raw], source: &Source) -> Option<String> {
-        let raw = raws.iter().find(|r| r.line == slot.line && r.slot.span.start < slot.span.start);
+        // They are in file order.
+        let raw = raws.get(raws.partition_point(|r| r.line < slot.line)).filter(|r| r.line == slot.line);
+        let raw = raw.filter(|r| r.slot.span.start < slot.span.start);
         let check = self.checks.last().filter(|c| c.line == slot.line);
         raw.map(|r| r.word(source).to_owned()).or_else(|| check.map(|c| format!("{}{}", c.prefix, c.suffix)))
     }

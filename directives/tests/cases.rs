@@ -3,11 +3,6 @@
 use runproof_directives::{Finding, Severity, Source, Syntax, TestFile, Universe, check_universe, read};
 use std::collections::BTreeSet;
 
-/// `refusals`: line and a part of what the refusal or its help says.
-struct Expect<'a> {
-    refusals: &'a [(u32, &'a str)],
-}
-
 fn said(finding: &Finding) -> String {
     format!("{} | {} | {} | {}", finding.code, finding.message, finding.label, finding.help.join(" | "))
 }
@@ -20,34 +15,35 @@ fn refusals(source: &Source, findings: &[Finding]) -> Vec<(u32, String)> {
         .collect()
 }
 
+/// `expected`: lines and a part of what their refusals say; no other line may be refused.
 #[track_caller]
 fn check_with(
     name: &str,
     text: &[u8],
     syntax: &Syntax,
     universe: Option<&Universe>,
-    expect: Expect<'_>,
+    expected: &[(u32, &str)],
 ) -> TestFile {
     let source = Source::new(name, text);
     let file = read(&source, syntax);
     let mut findings = file.findings.clone();
     findings.extend(universe.map(|u| check_universe(&file, u)).unwrap_or_default());
     let got = refusals(&source, &findings);
-    for (line, says) in expect.refusals {
+    for (line, says) in expected {
         assert!(
             got.iter().any(|(l, t)| l == line && t.contains(says)),
             "{name}:{line}: no `{says}` in {got:#?}"
         );
     }
     for (line, text) in &got {
-        assert!(expect.refusals.iter().any(|(l, _)| l == line), "{name}:{line}: not expected: {text}");
+        assert!(expected.iter().any(|(l, _)| l == line), "{name}:{line}: not expected: {text}");
     }
     file
 }
 
 #[track_caller]
 fn check(name: &str, text: &str, expected: &[(u32, &str)]) -> TestFile {
-    check_with(name, text.as_bytes(), &Syntax::default(), None, Expect { refusals: expected })
+    check_with(name, text.as_bytes(), &Syntax::default(), None, expected)
 }
 
 fn strings(words: &[&str]) -> BTreeSet<String> {
@@ -143,15 +139,9 @@ fn expectation_that_is_never_compared() {
 fn expected_error_by_alias() {
     let mut syntax = Syntax::default();
     let text = "// RUN: sh %S/tool.sh\n// EXPECT_FAIL: kinds differ\n";
-    check_with(
-        "t.vx",
-        text.as_bytes(),
-        &syntax,
-        None,
-        Expect { refusals: &[(2, "EXPECT_FAIL is no directive")] },
-    );
+    check_with("t.vx", text.as_bytes(), &syntax, None, &[(2, "EXPECT_FAIL is no directive")]);
     syntax.alias.insert("EXPECT_FAIL".to_owned(), "EXPECT(refused)".to_owned());
-    let file = check_with("t.vx", text.as_bytes(), &syntax, None, Expect { refusals: &[] });
+    let file = check_with("t.vx", text.as_bytes(), &syntax, None, &[]);
     assert_eq!(file.counts.get("EXPECT(refused)"), Some(&1));
 }
 
@@ -218,9 +208,9 @@ fn generated_header() {
     check("t.ll", &without, &[(6, "NARROW")]);
     let mut syntax = Syntax::default();
     let own = text.replace("do not edit", "made by mill");
-    check_with("t.ll", own.as_bytes(), &syntax, None, Expect { refusals: &[(6, "NARROW")] });
+    check_with("t.ll", own.as_bytes(), &syntax, None, &[(6, "NARROW")]);
     syntax.generated.push("made by mill".to_owned());
-    check_with("t.ll", own.as_bytes(), &syntax, None, Expect { refusals: &[] });
+    check_with("t.ll", own.as_bytes(), &syntax, None, &[]);
 }
 
 #[test]
@@ -251,7 +241,7 @@ fn suite_wide_prefixes() {
     let text = "// RUN: printf 'm\\n' | FileCheck %s --check-prefixes=CHECK,FAST,SLOW\n// CHECK: m\n";
     check("t.vx", text, &[(1, "FAST"), (1, "SLOW")]);
     let syntax = Syntax { prefixes: strings(&["CHECK", "FAST", "SLOW"]), ..Syntax::default() };
-    check_with("t.vx", text.as_bytes(), &syntax, None, Expect { refusals: &[] });
+    check_with("t.vx", text.as_bytes(), &syntax, None, &[]);
 }
 
 #[test]
@@ -266,7 +256,7 @@ fn prose_in_capitals() {
                 // A: question\n// NB: well\n";
     check("t.vx", text, &[]);
     let syntax = Syntax { prose: strings(&["RESULT"]), ..Syntax::default() };
-    check_with("t.vx", b"// RUN: true\n// RESULT: prose here\n", &syntax, None, Expect { refusals: &[] });
+    check_with("t.vx", b"// RUN: true\n// RESULT: prose here\n", &syntax, None, &[]);
 }
 
 #[test]
@@ -313,9 +303,9 @@ fn guard_that_is_never_true() {
         (1, "no command would run"),
         (2, "unknown feature no_such_feature"),
     ];
-    check_with("t.vx", text.as_bytes(), &Syntax::default(), Some(&universe), Expect { refusals: &expect });
+    check_with("t.vx", text.as_bytes(), &Syntax::default(), Some(&universe), &expect);
     let universe = Universe { features: strings(&["no_such_feature"]), ..Universe::default() };
-    check_with("t.vx", text.as_bytes(), &Syntax::default(), Some(&universe), Expect { refusals: &[] });
+    check_with("t.vx", text.as_bytes(), &Syntax::default(), Some(&universe), &[]);
 }
 
 // Gates and feature expressions.
@@ -326,10 +316,10 @@ fn unknown_features() {
         Universe { features: strings(&["gpu", "level_zero", "system-windows"]), ..Universe::default() };
     let text = "// REQUIRES: gpu, level-zero\n// RUN: sh -c 'exit 13'\n";
     let expect = [(1, "unknown feature level-zero"), (1, "did you mean level_zero")];
-    check_with("t.vx", text.as_bytes(), &Syntax::default(), Some(&universe), Expect { refusals: &expect });
+    check_with("t.vx", text.as_bytes(), &Syntax::default(), Some(&universe), &expect);
     let text = "// XFAIL: windows\n// RUN: sh -c 'exit 1'\n";
     let expect = [(1, "unknown feature windows"), (1, "known: gpu, level_zero, system-windows")];
-    check_with("t.vx", text.as_bytes(), &Syntax::default(), Some(&universe), Expect { refusals: &expect });
+    check_with("t.vx", text.as_bytes(), &Syntax::default(), Some(&universe), &expect);
 }
 
 #[test]
@@ -359,7 +349,7 @@ fn can_never_run() {
     };
     let text = b"// REQUIRES: macos\n// RUN: true\n";
     let expect = [(1, "holds on no declared host")];
-    check_with("t.vx", text, &Syntax::default(), Some(&universe), Expect { refusals: &expect });
+    check_with("t.vx", text, &Syntax::default(), Some(&universe), &expect);
 }
 
 #[test]
@@ -379,11 +369,5 @@ fn device_selectors() {
     check("t.vx", &text("*:0"), &[(1, "no device kind")]);
     let universe = Universe { device_kinds: strings(&["cuda", "opencl"]), ..Universe::default() };
     let expect = [(1, "unknown device kind cudda"), (1, "did you mean cuda")];
-    check_with(
-        "t.vx",
-        text("cudda").as_bytes(),
-        &Syntax::default(),
-        Some(&universe),
-        Expect { refusals: &expect },
-    );
+    check_with("t.vx", text("cudda").as_bytes(), &Syntax::default(), Some(&universe), &expect);
 }
