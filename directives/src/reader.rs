@@ -13,7 +13,7 @@ use crate::prefixes;
 use crate::pushed;
 use crate::raw::{self, Item, Raw};
 use crate::source::{Source, Span};
-use crate::syntax::Syntax;
+use crate::syntax::{Dialect, Syntax};
 use crate::table::{Keyword, PayloadKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,12 @@ const MOST_COMBINATIONS: usize = 64;
 /// Reads a test file. Never fails: what is wrong is in [`TestFile::findings`], in file order. A file without any
 /// directive has empty [`TestFile::counts`].
 pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
+    match syntax.dialect {
+        Dialect::Strict => read_strict(source, syntax),
+    }
+}
+
+fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     let mut findings = Vec::new();
     let mut raws = Vec::new();
     let mut others: Vec<(Slot, Option<Head<'_>>)> = Vec::new();

@@ -163,7 +163,7 @@ impl TextPattern {
     }
 
     /// Whether it accepts every text, the empty one too: `{{.*}}`.
-    pub fn accepts_nothing_at_all(&self) -> bool {
+    pub fn accepts_every_text(&self) -> bool {
         self.anywhere.find(b"").is_some()
     }
 }

@@ -77,7 +77,7 @@ impl Binder<'_> {
                 return;
             }
         };
-        if !whole && pattern.accepts_nothing_at_all() {
+        if !whole && pattern.accepts_every_text() {
             let message = format!("{} accepts every text", directive.title());
             let help = "write what must be there; for the exit status alone there is `EXPECT(exit)`";
             self.file
