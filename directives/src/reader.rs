@@ -2,7 +2,7 @@
 
 use crate::bind::Binder;
 use crate::checkers::{Checker, LineReport, Names, find_checkers};
-use crate::classify::{Reading, Vocabulary, classify};
+use crate::classify::{CheckWord, Reading, Vocabulary, classify};
 use crate::codes;
 use crate::comment::{self, Slot};
 use crate::contradictions::{contradictions, nothing_compared};
@@ -68,8 +68,14 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
 
     let mut lines = CheckLines::default();
     for (slot, head) in &others {
-        lines.slot(source, slot, head.as_ref(), &words, &raws, end);
+        lines.slot(source, slot, head.as_ref(), &words, &raws);
     }
+    // Behind END. other directives' words are the text of a pattern for every reader.
+    let is_check = |f: &Finding| {
+        let word = std::str::from_utf8(source.slice(f.span)).unwrap_or_default();
+        matches!(words.check_word(word), Some(CheckWord::Live(..)))
+    };
+    lines.findings.retain(|f| f.code != codes::TWO_ON_A_LINE || !after_end(f.span) || is_check(f));
     for raw in &raws {
         let kind = raw.directive.map_or(PayloadKind::Prose, |d| d.payload);
         for rest in std::iter::once(&raw.rest).chain(&raw.more) {
@@ -210,22 +216,18 @@ impl CheckLines {
         head: Option<&Head<'_>>,
         words: &Vocabulary<'_>,
         raws: &[Raw],
-        end: Option<Span>,
     ) {
         let reading = head.map_or(Reading::Nothing, |head| classify(source, slot, head, words));
-        let dead_from = end.filter(|e| slot.span.start > e.start);
         let before = self.first_on_line(slot, raws, source);
         match (reading, head) {
             (Reading::Nothing, head) => {
-                if dead_from.is_none() && before.is_none() && !head.is_some_and(is_url) {
+                if before.is_none() && !head.is_some_and(is_url) {
                     self.findings.extend(pushed::pushed_in(source, slot, words));
                 }
             }
             (Reading::Check(line), _) => {
                 let word = format!("{}{}", line.prefix, line.suffix);
-                if let Some(end) = dead_from {
-                    self.findings.push(dead(&word, line.span, end));
-                } else if let Some(first) = before {
+                if let Some(first) = before {
                     self.findings.push(pushed::two(&first, &word, line.span));
                     self.misspelt.insert(line.prefix);
                 } else {
@@ -236,11 +238,7 @@ impl CheckLines {
                     self.checks.push(line);
                 }
             }
-            (Reading::Unnamed(prefix, span), _) => {
-                if dead_from.is_none() {
-                    self.unnamed.push((prefix, span));
-                }
-            }
+            (Reading::Unnamed(prefix, span), _) => self.unnamed.push((prefix, span)),
             (Reading::Wrong(finding), head) => {
                 let word = head.map_or("", |h| h.word);
                 let meant = finding.suggestion.as_ref().map_or(word, |s| s.text.as_str());

@@ -118,6 +118,8 @@ fn slips() {
     bad("# RUN: true\n# RESULT_IS: 24\n", &[codes::UNKNOWN_DIRECTIVE]);
     bad("# RUN: t | FileCheck %s\n# CHECK: a\n# CHECK{FOO}: b\n", &[codes::UNKNOWN_SUFFIX]);
     bad("# RUN: t | FileCheck %s\n# CHECK: a\n# CHECK_NEXT: b\n", &[codes::NEAR_MISS]);
+    bad("# RUN: t | FileCheck %s\n# CHECK: a\n# CHECK-NEXT:\n", &[codes::BAD_PAYLOAD]);
+    bad("# RUN: t | FileCheck %s\n# CHECK: a\n# CHECK-EMPTY: b\n", &[codes::BAD_PAYLOAD]);
     bad("# RUN: true\n# XFAIL(raeson=x): *\n", &[codes::UNKNOWN_ATTRIBUTE]);
     good("# RUN: true\n# Run: by hand\n# check: twice\nkey: value\nOTHER: data\n");
 }
