@@ -50,7 +50,9 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     let reported: Vec<LineReport> = reports.values().cloned().collect();
     let checkers = prefixes::of_file(&reported, &source.name);
     let clashing = prefixes::refuse_bad(&checkers, syntax, &mut findings);
-    let words = vocabulary(syntax, &checkers, &clashing);
+    let mut words = vocabulary(syntax, &checkers, &clashing);
+    // A command that could not be read may have been the one that checks.
+    words.opaque |= reported.iter().any(|r| !r.errors.is_empty() && r.checkers.is_empty());
     let raws: Vec<Raw> =
         raws.into_iter().filter(|r| r.is_command() || !clashing.contains(r.word(source))).collect();
 
@@ -174,7 +176,11 @@ fn commands(source: &Source, syntax: &Syntax, raws: &[Raw]) -> BTreeMap<Span, Li
                 }
             }
         } else if raw.is_command() {
-            let names = Names { checkers: &syntax.checkers, definitions: values.clone() };
+            let names = Names {
+                checkers: &syntax.checkers,
+                definitions: values.clone(),
+                real_shell: syntax.real_shell,
+            };
             reports.insert(raw.span, find_checkers(&payload, &names));
         }
     }

@@ -158,6 +158,15 @@ fn byte_order_mark_and_latin_1() {
 }
 
 #[test]
+fn one_fault_of_a_command_brings_no_others() {
+    bad("RUN: tool $HOME | FileCheck %s\nCHECK: a\n", &["shell-variable"]);
+    bad("RUN: tool 'a | FileCheck %s\nCHECK: a\n", &["command-open-quote"]);
+    let syntax = Syntax { real_shell: true, ..Syntax::default() };
+    let file = read(&Source::new("t.test", "RUN: tool $HOME | FileCheck %s\nCHECK: a\n"), &syntax);
+    assert_eq!(refused(&file), [""; 0]);
+}
+
+#[test]
 fn prefixes_through_definitions_and_variants() {
     good("DEFINE: %{check} = FileCheck %s --check-prefix=A\nRUN: t | %{check}\nA: x\n");
     good("VARIANTS: mode=A,B\nRUN: t | FileCheck %s --check-prefix=%{mode}\nA: x\nB: y\n");
