@@ -1,5 +1,6 @@
 //! A device kind that the harness has never heard of, with a probe that any shell can be.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "test code: clippy sees only the test functions themselves as such")]
 
 use runproof::device::{Inventory, Kinds, fleet, resolve};
 use runproof::placement::{Asserted, Question, decide};
