@@ -99,7 +99,8 @@ pub(crate) fn lines(source: &Source) -> impl Iterator<Item = Span> + '_ {
 
 /// Every place at which a directive can begin, in file order.
 pub(crate) fn scan(source: &Source) -> Vec<Slot> {
-    let mut scanner = Scanner { bytes: &source.bytes, kind: kind_of(&source.name), open: None, slots: Vec::new() };
+    let mut scanner =
+        Scanner { bytes: &source.bytes, kind: kind_of(&source.name), open: None, slots: Vec::new() };
     for (index, line) in lines(source).enumerate() {
         scanner.line(u32::try_from(index + 1).unwrap_or(u32::MAX), line);
     }
@@ -122,7 +123,8 @@ impl Scanner<'_> {
             let body = self.skip_blanks(at, line.end);
             let stars = self.bytes[body..line.end].iter().take_while(|b| **b == b'*').count();
             let closes_here = self.starts(body, line.end, close);
-            let text = if close == "*/" && !closes_here { self.skip_blanks(body + stars, line.end) } else { body };
+            let text =
+                if close == "*/" && !closes_here { self.skip_blanks(body + stars, line.end) } else { body };
             match self.block(number, text, line.end, close, Span::new(body, text), place) {
                 Some(after) => at = after,
                 None => return,
@@ -159,7 +161,8 @@ impl Scanner<'_> {
         at += extra;
         loop {
             let text = self.skip_blanks(at, end);
-            let again = self.starts(text, end, marker) || (text == at && marker == "//" && self.starts(text, end, "/"));
+            let again = self.starts(text, end, marker)
+                || (text == at && marker == "//" && self.starts(text, end, "/"));
             if !again {
                 let place = if doubled { Place::Doubled } else { Place::Comment };
                 self.push(number, text, end, place, Span::new(start, at));
@@ -200,9 +203,10 @@ impl Scanner<'_> {
                 continue;
             }
             let after_blank = at == from || self.bytes[at - 1].is_ascii_whitespace();
-            if let Some(marker) = self.marker_at(self.kind.line, at, end).filter(|m| {
-                !quoted && (after_blank || (*m == "//" && self.bytes[at - 1] != b':'))
-            }) {
+            if let Some(marker) = self
+                .marker_at(self.kind.line, at, end)
+                .filter(|m| !quoted && (after_blank || (*m == "//" && self.bytes[at - 1] != b':')))
+            {
                 let text = self.skip_blanks(at + marker.len(), end);
                 self.push(number, text, end, Place::Trailing, Span::new(at, at + marker.len()));
                 return;
@@ -286,27 +290,27 @@ mod tests {
 
     #[test]
     fn line_comments() {
-        check("a.vx", "// A\r\n/// B\n//C", &[
-            (1, "A", Place::Comment),
-            (2, "B", Place::Comment),
-            (3, "C", Place::Comment),
-        ]);
+        check(
+            "a.vx",
+            "// A\r\n/// B\n//C",
+            &[(1, "A", Place::Comment), (2, "B", Place::Comment), (3, "C", Place::Comment)],
+        );
         check("a.ll", ";; A\n;;; B", &[(1, "A", Place::Comment), (2, "B", Place::Doubled)]);
-        check("a.test", "## A\n# # B\nC", &[
-            (1, "A", Place::Doubled),
-            (2, "B", Place::Doubled),
-            (3, "C", Place::Bare),
-        ]);
+        check(
+            "a.test",
+            "## A\n# # B\nC",
+            &[(1, "A", Place::Doubled), (2, "B", Place::Doubled), (3, "C", Place::Bare)],
+        );
         check("a.bat", "REM A\nREMARK B", &[(1, "A", Place::Comment), (2, "REMARK B", Place::Foreign)]);
     }
 
     #[test]
     fn block_comments() {
-        check("a.c", "/*\n * A: x\n */\n/* B */ /* C */", &[
-            (2, "A: x", Place::Comment),
-            (4, "B", Place::Comment),
-            (4, "C", Place::Trailing),
-        ]);
+        check(
+            "a.c",
+            "/*\n * A: x\n */\n/* B */ /* C */",
+            &[(2, "A: x", Place::Comment), (4, "B", Place::Comment), (4, "C", Place::Trailing)],
+        );
         check("a.html", "<!-- A -->\n<!--\nB\n-->", &[(1, "A", Place::Comment), (3, "B", Place::Comment)]);
         check("a.c", "/** A */ f(); // B", &[(1, "A", Place::Comment), (1, "B", Place::Trailing)]);
     }

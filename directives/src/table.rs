@@ -635,7 +635,8 @@ pub fn keywords() -> impl Iterator<Item = &'static str> {
 /// The directive as a section of the reference page.
 pub(crate) fn section(directive: &Directive) -> String {
     let mut page = format!("{}: {}.\n\n{}\n", directive.title(), directive.summary, directive.detail);
-    page += &format!("\nPayload: {}. Belongs to: {}.", directive.payload.describe(), directive.binds.describe());
+    page +=
+        &format!("\nPayload: {}. Belongs to: {}.", directive.payload.describe(), directive.binds.describe());
     page += if directive.single { " A second one is refused.\n" } else { "\n" };
     if !directive.attributes.is_empty() {
         page += "\nAttributes:\n";

@@ -7,7 +7,7 @@ pub mod device;
 pub mod diag;
 pub mod exit;
 pub mod explain;
-pub mod near;
+pub mod library;
 pub mod placement;
 pub mod plan;
 pub mod probe;
@@ -16,3 +16,5 @@ pub mod report;
 pub mod run;
 pub mod shell;
 pub mod suite;
+
+pub use library::Suite;

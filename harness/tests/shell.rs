@@ -1,5 +1,6 @@
 //! The command language, run for real.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bed;
 
@@ -36,7 +37,7 @@ fn lines_and_their_ends() {
     check("sort <<< b", 0, "b\n");
     check("echo x > o && echo y >> o && cat o", 0, "x\ny\n");
     check("sh -c 'echo e >&2; echo o' > o 2>&1 && cat o", 0, "e\no\n");
-    check("sh -c 'echo e >&2; echo o' 2>&1 > o ; cat o", 0, "o\n");
+    check("sh -c 'echo e >&2; echo o' 2>&1 > o ; cat o", 0, "e\no\n");
     check("sh -c 'echo e >&2; echo o' &> o && cat o", 0, "e\no\n");
     check("cat nope 2>&1 | count 1", 1, "");
     check("cat in.txt | count 2", 0, "");
@@ -117,7 +118,7 @@ fn a_negative_test_accepts_neither_a_crash_nor_an_absent_program() {
     check("not cat < %t.out", "code: 1", "%t.out does not exist (");
     check("sh -c 'echo good; kill -SEGV $$' | tee log", "SIGSEGV", "");
     check("yes | head -n 1", "SIGPIPE", "stopped reading");
-    check("yes | false", "code: 1", "");
+    check("yes | sh -c 'exit 1'", "code: 1", "");
 }
 
 #[test]
@@ -178,6 +179,26 @@ fn a_program_of_the_harness_stands_anywhere_in_a_pipe() {
     assert_eq!((outcome.exit.exit, bed.stdout().as_str()), (code(0), "A\nz\n"));
     assert_eq!(bed.stderr(), "upper --x");
     assert_eq!((&outcome.stages[1].exit, &outcome.stages[1].judged), (&code(7), &code(0)));
+}
+
+#[test]
+fn a_suite_may_hand_lines_to_a_real_shell() {
+    let mut bed = Bed::new();
+    let check = |bed: &mut Bed, line: &str, expect: i32, stdout: &str| {
+        let outcome = bed.run_in_bash(line);
+        assert_eq!(
+            (outcome.exit.exit, bed.stdout().as_str()),
+            (code(expect), stdout),
+            "{line}: {}",
+            bed.stderr()
+        );
+    };
+    check(&mut bed, "for i in 1 2; do echo $i; done", 0, "1\n2\n");
+    check(&mut bed, "false | cat", 1, "");
+    check(&mut bed, "echo x > \"%t\" && cat \"%t\" && printf '%%s%%%%'", 0, "x\n%");
+    assert!(
+        matches!(bed.run_in_bash("echo %{nope}").exit.exit, Exit::NotStarted { why } if why.contains("%{nope}"))
+    );
 }
 
 #[test]

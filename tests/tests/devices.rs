@@ -24,10 +24,10 @@ fn the_opencl_device_of_this_machine_is_the_declared_software_device() {
     let fleet = fleet_file();
     let kinds = kinds(&fleet, folder.path());
     assert_eq!(presence("opencl", &fleet, &kinds), Ok(()));
-    for asked in ["pocl", "opencl", "all"] {
+    for asked in ["opencl-cpu", "opencl", "all"] {
         let placements = resolve(asked, &fleet, &kinds).unwrap();
         assert_eq!(placements.len(), 1, "{asked}");
-        assert_eq!(placements[0].id, "pocl");
+        assert_eq!(placements[0].id, "opencl-cpu");
         let device = &placements[0].devices[0];
         assert!(device.declared_software && device.record.software && device.record.declared);
         assert!(device.record.agreement.iter().all(|fact| fact.agrees) && device.record.agreement.len() == 2);
@@ -54,7 +54,7 @@ fn a_missing_probe_library_is_no_absent_device() {
     let fleet = fleet_file();
     let kinds = Kinds::new(Some(empty.path()), &fleet.fleet);
     assert_eq!(presence("opencl", &fleet, &kinds), Ok(()));
-    let problem = resolve("pocl", &fleet, &kinds).unwrap_err();
+    let problem = resolve("opencl-cpu", &fleet, &kinds).unwrap_err();
     assert!(matches!(problem, Unusable::ProbeMissing { .. }), "{problem}");
     assert!(problem.to_string().contains("probe missing"), "{problem}");
 }

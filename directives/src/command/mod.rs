@@ -13,6 +13,7 @@ pub mod substitute;
 mod substitute_tests;
 #[cfg(test)]
 mod tests;
+mod word;
 
 pub use parse::{SyntaxError, parse, parse_as_lit};
 pub use substitute::{Expanded, Substitutions, TextContext};

@@ -6,7 +6,8 @@ use crate::diag::Problem;
 use crate::plan::{LoadedFile, Plan};
 use crate::run::compare::stdout_lines;
 use runproof_directives::Source;
-use runproof_directives::model::{CommandStep, Step, StdoutExpectation, TextLine};
+use runproof_directives::model::{CommandStep, StdoutExpectation, Step, TextLine};
+use runproof_directives::text::Numbers;
 use runproof_evidence::read::Bundle;
 use runproof_records::record::{CommandRole, Record};
 use std::collections::BTreeMap;
@@ -17,13 +18,17 @@ pub fn run(plan: &Plan, bundle: &Path) -> Result<(), Failed> {
     let bundle = Bundle::open(bundle).map_err(|e| Problem::new("bundle", e.to_string()))?;
     let mut wanted: BTreeMap<(usize, usize), Vec<(u32, Vec<u8>)>> = BTreeMap::new();
     for item in plan.to_run() {
-        let Some(record) = bundle.tests.iter().find(|t| t.key == item.key).and_then(|t| t.last()) else { continue };
+        let Some(record) = bundle.tests.iter().find(|t| t.key == item.key).and_then(|t| t.last()) else {
+            continue;
+        };
         for (line, output) in outputs(record, &bundle)? {
             let known = wanted.entry((item.suite, item.file)).or_default();
             match known.iter().find(|(l, _)| *l == line) {
                 Some((_, other)) if *other != output => {
                     let name = &plan.file(item).path;
-                    print(&format!("{name}:{line}: not blessed: variants or targets print different outputs\n"));
+                    print(&format!(
+                        "{name}:{line}: not blessed: variants or targets print different outputs\n"
+                    ));
                     known.retain(|(l, _)| *l != line);
                 }
                 Some(_) => {}
@@ -58,11 +63,14 @@ fn outputs(record: &Record, bundle: &Bundle) -> Result<Vec<(u32, Vec<u8>)>, Fail
 
 /// The file with new expectations; `None` when nothing changes.
 fn blessed(file: &LoadedFile, outputs: &[(u32, Vec<u8>)]) -> Result<Option<Vec<u8>>, String> {
-    let mut lines: Vec<Vec<u8>> = file.source.bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+    let mut lines: Vec<Vec<u8>> =
+        file.source.bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
     let mut changed = false;
     for step in &file.test.steps {
         let Step::Command(step) = step else { continue };
-        let Some((_, output)) = outputs.iter().find(|(line, _)| step.exec && *line == step.line) else { continue };
+        let Some((_, output)) = outputs.iter().find(|(line, _)| step.exec && *line == step.line) else {
+            continue;
+        };
         if !crate::run::compare::rejects(step, output) {
             continue;
         }
@@ -77,12 +85,13 @@ fn replace(step: &CommandStep, source: &Source, output: &[u8], lines: &mut [Vec<
         return Err(format!("line {}: only whole-stdout EXPECT lines are rewritten", step.line));
     }
     let expected = stdout_lines(&step.stdout);
-    let text = std::str::from_utf8(output).map_err(|_| format!("line {}: the output is not UTF-8", step.line))?;
+    let text =
+        std::str::from_utf8(output).map_err(|_| format!("line {}: the output is not UTF-8", step.line))?;
     let printed: Vec<&str> = text.lines().collect();
     let Some(first) = expected.first() else { return Ok(()) };
     if printed.len() == expected.len() {
         for (line, new) in expected.iter().zip(&printed) {
-            if !line.pattern.accepts_line(new.as_bytes()) {
+            if !line.pattern.is_line(new.as_bytes(), &mut Numbers::default()) {
                 let at = line.line as usize - 1;
                 lines[at] = rewritten(source, line, &lines[at], new)?;
             }
@@ -107,7 +116,10 @@ fn rewritten(source: &Source, line: &TextLine, bytes: &[u8], new: &str) -> Resul
     let (body, ending) = bytes.split_at(end);
     let old = line.text.as_bytes();
     let body = body.strip_suffix(old).ok_or_else(|| {
-        format!("{}:{}: the line ends in something else than its text; rewrite it by hand", source.name, line.line)
+        format!(
+            "{}:{}: the line ends in something else than its text; rewrite it by hand",
+            source.name, line.line
+        )
     })?;
     let colon = body.strip_suffix(b" ").unwrap_or(body);
     let escaped = new.replace("{{", r"{{\{\{}}");
@@ -118,7 +130,14 @@ fn rewritten(source: &Source, line: &TextLine, bytes: &[u8], new: &str) -> Resul
 fn write(path: &Path, old: &Source, new: &[u8]) -> Result<(), Failed> {
     let (before, after) = (String::from_utf8_lossy(&old.bytes), String::from_utf8_lossy(new));
     let diff = similar::TextDiff::from_lines(before.as_ref(), after.as_ref());
-    print(&diff.unified_diff().context_radius(2).header(&old.name, &format!("{} (blessed)", old.name)).to_string());
-    std::fs::write(path, new)
-        .map_err(|e| Problem::new("unreadable-file", format!("`{}` cannot be written: {e}", path.display())).into())
+    print(
+        &diff
+            .unified_diff()
+            .context_radius(2)
+            .header(&old.name, &format!("{} (blessed)", old.name))
+            .to_string(),
+    );
+    std::fs::write(path, new).map_err(|e| {
+        Problem::new("unreadable-file", format!("`{}` cannot be written: {e}", path.display())).into()
+    })
 }

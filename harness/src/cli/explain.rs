@@ -24,7 +24,7 @@ pub fn run(args: &ExplainArgs) -> Result<Status, Failed> {
         None => {
             let known: Vec<&str> = explain::all().map(|(name, _)| name).collect();
             let mut problem = Problem::new("unknown-code", format!("`{code}` is no code and no directive"));
-            if let Some(near) = crate::near::nearest(code, known) {
+            if let Some(near) = runproof_directives::nearest(code, known) {
                 problem = problem.help(format!("did you mean `{near}`?"));
             }
             Err(problem.help("`runproof explain` lists all of them").into())

@@ -41,7 +41,12 @@ pub fn findings(plan: &Plan) -> impl Iterator<Item = (&Source, &Finding)> {
     let selected: std::collections::BTreeSet<(usize, usize)> = plan
         .items
         .iter()
-        .filter(|i| !matches!(&i.fate, crate::plan::Fate::Settled { skip: Some(runproof_records::verdict::SkipKind::Filtered), .. }))
+        .filter(|i| {
+            !matches!(
+                &i.fate,
+                crate::plan::Fate::Settled { skip: Some(runproof_records::verdict::SkipKind::Filtered), .. }
+            )
+        })
         .map(|i| (i.suite, i.file))
         .collect();
     selected.into_iter().flat_map(|(s, f)| {

@@ -10,8 +10,10 @@ mod list;
 mod matrix;
 mod observe;
 mod reference;
-mod setup;
+pub mod setup;
 mod test;
+
+pub use test::quoted;
 
 use crate::diag::{self, Problem, Style};
 use crate::exit::Status;

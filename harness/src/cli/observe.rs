@@ -9,7 +9,7 @@ use crate::diag::Problem;
 use crate::exit::Status;
 use crate::plan::Fate;
 use crate::process::Interrupt;
-use crate::report::{Event, Reporter, id};
+use crate::report::{Silent, id};
 use crate::run::Run;
 use runproof_records::record::Record;
 use std::fmt::Write as _;
@@ -29,14 +29,14 @@ pub fn run(args: &TestArgs, file: &Path) -> Result<Status, Failed> {
         return Err(Problem::new("nothing-selected", format!("`{}` is no file", file.display())).into());
     }
     let setup = setup_for(&args.select, true, true)?;
-    let scratch = tempfile::tempdir().map_err(|e| Problem::new("bundle", format!("no temporary folder: {e}")))?;
-    let interrupt =
-        Interrupt::on_signals().map_err(|e| Problem::new("bundle", format!("signals cannot be handled: {e}")))?;
+    let scratch =
+        tempfile::tempdir().map_err(|e| Problem::new("bundle", format!("no temporary folder: {e}")))?;
+    let interrupt = Interrupt::on_signals()
+        .map_err(|e| Problem::new("bundle", format!("signals cannot be handled: {e}")))?;
     let mut options = super::test::options(&args, &setup)?;
     options.out = scratch.path().to_path_buf();
-    let run = Run::open(&setup.plan, &setup.fleet, &setup.kinds, host::probe(&setup.fleet), options, interrupt)?;
-    let reporter: Box<dyn Reporter> = Box::new(Silent);
-    let reporter = Mutex::new(reporter);
+    let run = Run::open(&setup.plan, &setup.kinds, host::probe(&setup.fleet), options, interrupt)?;
+    let reporter = Mutex::new(Silent);
     let mut seen = false;
     for item in &setup.plan.items {
         let Some(finished) = run.item(item, &reporter) else { continue };
@@ -60,7 +60,12 @@ fn observed(record: &Record) -> String {
     };
     for command in &placement.commands {
         let line = record.commands.iter().find(|c| c.index == command.command).map_or(0, |c| c.line);
-        let _ = writeln!(text, "  EXEC_RUN of line {line}: {} lines from {} processes", command.lines, command.processes.len());
+        let _ = writeln!(
+            text,
+            "  EXEC_RUN of line {line}: {} lines from {} processes",
+            command.lines,
+            command.processes.len()
+        );
         for process in command.processes.iter().filter(|p| !p.accepted) {
             let _ = writeln!(text, "    process {} does not count: {}", process.peer, process.why);
         }
@@ -84,10 +89,4 @@ fn observed(record: &Record) -> String {
     }
     text.push_str("  nothing was written; a candidate says what ran, not what should: choose\n");
     text
-}
-
-struct Silent;
-
-impl Reporter for Silent {
-    fn event(&mut self, _: &Event<'_>) {}
 }

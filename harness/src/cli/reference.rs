@@ -37,13 +37,14 @@ device is not usable; 130 interrupted. When several apply: 130, then 2, 3, 1.\n"
     let mut command = Cli::command().term_width(100);
     command.build();
     for sub in command.get_subcommands_mut() {
-        page.push_str(&format!("\n## `runproof {}`\n\n```text\n{}\n```\n", sub.get_name(), sub.render_long_help().to_string().trim_end()));
+        let help = sub.render_long_help().to_string();
+        page.push_str(&format!("\n## `runproof {}`\n\n```text\n{}\n```\n", sub.get_name(), help.trim_end()));
     }
     page
 }
 
 fn schema(name: Option<&str>) -> Result<String, Failed> {
-    let schemas = runproof_evidence::schemas();
+    let schemas = runproof_records::schema::schemas();
     let Some(name) = name else {
         return Ok(schemas.iter().map(|(n, _)| format!("{n}\n")).collect());
     };

@@ -43,7 +43,13 @@ pub fn setup_for(select: &SelectArgs, with_devices: bool, observe: bool) -> Resu
     let (suites, filters) = suites(select)?;
     let fleet = fleet_file(select.fleet.as_deref(), &suites)?;
     let kinds = Kinds::new(select.probe_dir.as_deref(), &fleet.fleet);
-    let mut selection = Selection { filters, shard: shard(select)?, host: select.device.is_empty(), observe, ..Selection::default() };
+    let mut selection = Selection {
+        filters,
+        shard: shard(select)?,
+        host: select.device.is_empty(),
+        observe,
+        ..Selection::default()
+    };
     for name in &select.device {
         if name == "host" {
             selection.host = true;

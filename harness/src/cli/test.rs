@@ -16,7 +16,7 @@ use crate::suite::discover::show;
 use runproof_records::bundle::Selection;
 use runproof_records::verdict::State;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// Runs the suites.
@@ -29,7 +29,7 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
         .map_err(|e| Problem::new("bundle", format!("signals cannot be handled: {e}")))?;
     let options = options(args, &setup)?;
     let host = host::probe(&setup.fleet);
-    let run = Run::open(&setup.plan, &setup.fleet, &setup.kinds, host, options.clone(), interrupt)?;
+    let run = Run::open(&setup.plan, &setup.kinds, host, options.clone(), interrupt)?;
     let reporter: Box<dyn Reporter> = reporter(args, style);
     let reporter = Mutex::new(reporter);
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -38,7 +38,7 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
     summary.notes = notes(&setup);
     summary.exit_only = exit_only(&setup);
     judge(&mut summary, args);
-    for problem in export(&options, &summary) {
+    for problem in export(&options, run.bundle()) {
         print_problems(&[problem], style);
         summary.status = summary.status.and(Status::Usage);
     }
@@ -58,7 +58,8 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
 pub fn options(args: &TestArgs, setup: &Setup) -> Result<Options, Failed> {
     let timeout = match &args.timeout {
         Some(text) => Some(duration(text).ok_or_else(|| {
-            Problem::new("bad-config", format!("`--timeout {text}` is no duration")).help("write `500ms`, `30s` or `2m`")
+            Problem::new("bad-config", format!("`--timeout {text}` is no duration"))
+                .help("write `500ms`, `30s` or `2m`")
         })?),
         None => None,
     };
@@ -67,7 +68,9 @@ pub fn options(args: &TestArgs, setup: &Setup) -> Result<Options, Failed> {
     for dir in &args.select.suite {
         reproduce.push(format!("--suite {}", quoted(&show(dir))));
     }
-    for (name, dirs) in [("--probe-dir", args.select.probe_dir.as_slice()), ("--tool-dir", &args.select.tool_dir)] {
+    for (name, dirs) in
+        [("--probe-dir", args.select.probe_dir.as_slice()), ("--tool-dir", &args.select.tool_dir)]
+    {
         reproduce.extend(dirs.iter().map(|d| format!("{name} {}", quoted(&d.display().to_string()))));
     }
     Ok(Options {
@@ -87,13 +90,18 @@ pub fn options(args: &TestArgs, setup: &Setup) -> Result<Options, Failed> {
         },
         fleet_text: setup.fleet.text.clone(),
         reproduce: reproduce.join(" "),
+        reproduce_by_name: false,
     })
 }
 
 /// A word for a shell.
 pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 fn reporter(args: &TestArgs, style: Style) -> Box<dyn Reporter> {
@@ -148,9 +156,9 @@ fn judge(summary: &mut Summary, args: &TestArgs) {
 }
 
 /// JUnit and CTRF beside the bundle.
-fn export(options: &Options, summary: &Summary) -> Vec<Problem> {
+fn export(options: &Options, bundle: &Path) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let bundle = match runproof_evidence::read::Bundle::open(&options.out.join(summary.bundle_name())) {
+    let bundle = match runproof_evidence::read::Bundle::open(bundle) {
         Ok(bundle) => bundle,
         Err(e) => return vec![Problem::new("bundle", e.to_string())],
     };

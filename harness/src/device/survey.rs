@@ -1,8 +1,8 @@
 //! What is here against what is declared, and what `--device NAME` means. Pure.
 
 use super::{Absence, Inventory, Resolved, Unusable, WITHOUT_PROBE, class_word, facts};
-use crate::near::nearest;
 use crate::placement::{computes_in_software, matches_wildcard};
+use runproof_directives::nearest;
 use runproof_records::fleet::{DeviceDecl, FactDecl, FactValue, Fleet, IdentityDecl};
 use runproof_records::record::{Agreement, Device as DeviceRecord, Identity};
 use runproof_records::wire::Device;
@@ -49,6 +49,16 @@ impl Survey {
     /// Every device that is here, by kind.
     pub fn present(&self) -> &[Present] {
         &self.present
+    }
+
+    /// Every kind that was looked for, with the answer.
+    pub fn kinds(&self) -> &BTreeMap<String, Inventory> {
+        &self.kinds
+    }
+
+    /// The declarations.
+    pub fn fleet(&self) -> &Fleet {
+        &self.fleet
     }
 
     /// Whether a usable device of `kind` is here: the built-in feature of that name.

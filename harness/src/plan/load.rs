@@ -6,7 +6,7 @@ use crate::diag::Problem;
 use crate::suite::features::{Features, KindState};
 use crate::suite::settings::Settings;
 use crate::suite::{Suite, config};
-use runproof_directives::{Source, Syntax, TestFile, Universe};
+use runproof_directives::{ExpectMode, Source, Syntax, TestFile, Universe};
 use runproof_records::Digest;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,13 +34,16 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                     .configs
                     .iter()
                     .enumerate()
-                    .filter(|(_, c)| c.folder.is_empty() || file.strip_prefix(&c.folder).is_some_and(|r| r.starts_with('/')))
+                    .filter(|(_, c)| {
+                        c.folder.is_empty()
+                            || file.strip_prefix(&c.folder).is_some_and(|r| r.starts_with('/'))
+                    })
                     .map(|(i, _)| i)
                     .collect();
                 Arc::clone(folders.entry(key).or_insert_with(|| Arc::new(Settings::for_file(&suite, file))))
             })
             .collect();
-        let read = read_all(&suite, &settings, world.kinds);
+        let read = read_all(&suite, &settings);
         let mut files = Vec::new();
         for (result, settings) in read.into_iter().zip(settings) {
             match result {
@@ -55,7 +58,8 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                 let features = Arc::clone(&features[&Arc::as_ptr(&settings)]);
                 let universe = Universe {
                     features: features.declared.clone(),
-                    kinds: world.kinds.iter().map(|k| (*k).to_owned()).collect(),
+                    tools: None,
+                    device_kinds: world.kinds.iter().map(|k| (*k).to_owned()).collect(),
                     hosts: world.hosts.clone(),
                 };
                 test.findings.extend(runproof_directives::check_universe(&test, &universe));
@@ -80,7 +84,7 @@ pub struct World<'a> {
 
 type Read = Result<(Source, Digest, TestFile), Problem>;
 
-fn read_all(suite: &Suite, settings: &[Arc<Settings>], kinds: &[&str]) -> Vec<Read> {
+fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(suite.files.len().max(1));
     let chunk = suite.files.len().div_ceil(threads).max(1);
     std::thread::scope(|scope| {
@@ -97,7 +101,7 @@ fn read_all(suite: &Suite, settings: &[Arc<Settings>], kinds: &[&str]) -> Vec<Re
                         .map(|(file, settings)| {
                             let current = Arc::as_ptr(settings);
                             if syntax.as_ref().is_none_or(|(of, _)| *of != current) {
-                                syntax = Some((current, syntax_of(settings, kinds)));
+                                syntax = Some((current, syntax_of(settings)));
                             }
                             let syntax = syntax.as_ref().map(|(_, s)| s).expect("set above");
                             read_one(suite, file, syntax)
@@ -122,15 +126,18 @@ fn read_one(suite: &Suite, file: &str, syntax: &Syntax) -> Read {
     Ok((source, digest, test))
 }
 
-fn syntax_of(settings: &Settings, kinds: &[&str]) -> Syntax {
+fn syntax_of(settings: &Settings) -> Syntax {
     Syntax {
         prose: settings.prose.iter().cloned().collect(),
         alias: settings.alias.clone(),
-        prefixes: settings.prefixes.clone(),
+        prefixes: settings.prefixes.iter().cloned().collect(),
         generated: settings.generated.clone(),
         default_exec: settings.default_exec.clone(),
-        contains: settings.expect == config::ExpectMode::Contains,
-        kinds: kinds.iter().map(|k| (*k).to_owned()).collect(),
+        expect: match settings.expect {
+            config::ExpectMode::Whole => ExpectMode::Whole,
+            config::ExpectMode::Contains => ExpectMode::Contains,
+        },
+        substitutions: settings.substitutions.clone(),
         ..Syntax::default()
     }
 }
@@ -142,7 +149,8 @@ fn features(
 ) -> BTreeMap<*const Settings, Arc<Features>> {
     let mut mentioned: BTreeMap<*const Settings, (Arc<Settings>, BTreeSet<String>)> = BTreeMap::new();
     for (_, _, test, settings) in files {
-        let entry = mentioned.entry(Arc::as_ptr(settings)).or_insert_with(|| (Arc::clone(settings), BTreeSet::new()));
+        let entry =
+            mentioned.entry(Arc::as_ptr(settings)).or_insert_with(|| (Arc::clone(settings), BTreeSet::new()));
         entry.1.extend(runproof_directives::mentioned_features(test));
     }
     mentioned

@@ -45,8 +45,20 @@ pub struct LoadedFile {
 pub struct Placement {
     /// Declared id, or `KIND:N`.
     pub id: String,
-    /// What is known about the physical devices that answer to it, in the order of the inventory.
+    /// The physical devices that answer to it, in the order of the inventory; at least one.
     pub devices: Vec<crate::device::Resolved>,
+}
+
+impl Placement {
+    /// Device kind.
+    pub fn kind(&self) -> &str {
+        self.devices.first().map_or("", |d| d.record.kind.as_str())
+    }
+
+    /// Whether the fleet declares it as software.
+    pub fn is_declared_software(&self) -> bool {
+        self.devices.iter().all(|d| d.declared_software)
+    }
 }
 
 /// One test on one target.

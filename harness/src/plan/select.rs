@@ -54,7 +54,8 @@ pub fn plan(suites: Vec<LoadedSuite>, selection: &Selection) -> Result<Plan, Vec
             for variant in variants(&file.test) {
                 let name = test_name(&file.path, &variant);
                 let selected = select(loaded, &name, &file.path, &selection.filters, &mut hits);
-                let in_shard = selection.shard.is_none_or(|(i, n)| position % u64::from(n) == u64::from(i - 1));
+                let in_shard =
+                    selection.shard.is_none_or(|(i, n)| position % u64::from(n) == u64::from(i - 1));
                 position += 1;
                 for (target, placement) in targets(&file.test, selection) {
                     let key = TestKey { suite: loaded.suite.name.clone(), test: name.clone(), target };
@@ -81,7 +82,9 @@ fn select(loaded: &LoadedSuite, name: &str, path: &str, filters: &[Filter], hits
             Filter::Exact(text) => id == *text || name == text,
             Filter::Path { root, path: wanted } => {
                 *root == loaded.suite.root
-                    && (wanted.is_empty() || path == wanted || path.strip_prefix(wanted.as_str()).is_some_and(|r| r.starts_with('/')))
+                    && (wanted.is_empty()
+                        || path == wanted
+                        || path.strip_prefix(wanted.as_str()).is_some_and(|r| r.starts_with('/')))
             }
         };
         *hit |= holds;
@@ -97,8 +100,9 @@ fn matches_nothing(filter: &Filter, items: &[Item]) -> Problem {
     };
     let ids: Vec<String> = items.iter().map(|i| format!("{}/{}", i.key.suite, i.key.test)).collect();
     let names = ids.iter().map(|id| id.rsplit('/').next().unwrap_or(id));
-    let mut problem = Problem::new("nothing-selected", format!("`{text}` matches none of {} tests", ids.len()));
-    if let Some(near) = crate::near::nearest(&text, ids.iter().map(String::as_str).chain(names)) {
+    let mut problem =
+        Problem::new("nothing-selected", format!("`{text}` matches none of {} tests", ids.len()));
+    if let Some(near) = runproof_directives::nearest(&text, ids.iter().map(String::as_str).chain(names)) {
         problem = problem.help(format!("did you mean `{near}`?"));
     }
     problem.help("`runproof list` shows every test id; a filter is text that occurs in it, or the path of a file or folder")
@@ -142,7 +146,14 @@ fn item(
     } else if !in_shard {
         Fate::skip(SkipKind::Filtered, "collected, in another shard")
     } else {
-        fate(file, &key.target, device, request, xfail.as_ref().is_some_and(|x| x.expects == "placement"))
+        fate(
+            file,
+            &key.target,
+            device,
+            request,
+            xfail.as_ref().is_some_and(|x| x.expects == "placement"),
+            selection.observe,
+        )
     };
     Item {
         key,
@@ -163,6 +174,7 @@ fn fate(
     device: Option<&Placement>,
     request: Option<&DeviceRequest>,
     liar: bool,
+    observe: bool,
 ) -> Fate {
     let test = &file.test;
     let refusals: Vec<_> =
@@ -178,23 +190,30 @@ fn fate(
     if let Some(fate) = gates::gate(test, &file.features, &file.source) {
         return fate;
     }
+    let elsewhere = test.steps.iter().any(|s| matches!(s, Step::Command(c) if c.on.is_some()));
+    if !test.peers.is_empty() || elsewhere {
+        return Fate::errored("PEERS: this version of runproof cannot start participants on other machines");
+    }
     match (target, device) {
         (Target::Shim, _) => {
             let no_shim = test.devices.as_ref().is_some_and(|d| d.no_shim);
             if no_shim {
                 Fate::skip(SkipKind::NotPlacedHere, "DEVICES(no-shim): the test has no host shim")
             } else if liar || test.xfail.iter().any(|x| x.expects == ExpectedFailure::Placement) {
-                Fate::skip(SkipKind::NotPlacedHere, "XFAIL(placement) is about a device; the shim has no placement")
+                Fate::skip(
+                    SkipKind::NotPlacedHere,
+                    "XFAIL(placement) is about a device; the shim has no placement",
+                )
             } else {
                 Fate::Run
             }
         }
-        (Target::Device { .. }, Some(device)) => on_device(test, device, request),
+        (Target::Device { .. }, Some(device)) => on_device(test, device, request, observe),
         _ => Fate::Run,
     }
 }
 
-fn on_device(test: &TestFile, device: &Placement, request: Option<&DeviceRequest>) -> Fate {
+fn on_device(test: &TestFile, device: &Placement, request: Option<&DeviceRequest>, observe: bool) -> Fate {
     let Some(devices) = &test.devices else {
         return Fate::skip(SkipKind::NotPlacedHere, "the test declares no DEVICES: it is for the host only");
     };
@@ -205,7 +224,9 @@ fn on_device(test: &TestFile, device: &Placement, request: Option<&DeviceRequest
             format!("DEVICES: {} does not name kind {}", kinds.join(", "), device.kind()),
         );
     };
-    if let Some(condition) = request.conditions.iter().find(|c| !device.devices.iter().all(|d| meets(&d.record, c))) {
+    if let Some(condition) =
+        request.conditions.iter().find(|c| !device.devices.iter().all(|d| meets(&d.record, c)))
+    {
         let found = device.devices.first().map_or("nothing", |d| d.record.capability.as_str());
         return Fate::skip(
             SkipKind::CapabilityAbsent,
@@ -222,8 +243,30 @@ fn on_device(test: &TestFile, device: &Placement, request: Option<&DeviceRequest
     if present < request.count {
         return Fate::skip(
             SkipKind::NoDevice,
-            format!("needs {} devices of kind {}, {present} answer to `{}`", request.count, request.kind, device.id),
+            format!(
+                "needs {} devices of kind {}, {present} answer to `{}`",
+                request.count, request.kind, device.id
+            ),
         );
+    }
+    let mut executions = test
+        .steps
+        .iter()
+        .filter_map(|s| match s {
+            Step::Command(c) if c.exec => Some(c),
+            _ => None,
+        })
+        .peekable();
+    if executions.peek().is_some()
+        && !observe
+        && !executions.any(|c| crate::run::placed::names_work(c, device.kind()))
+    {
+        return Fate::refused(format!(
+            "it declares {} and names no work on it: add `PLACED: kernel name=…` (`test --device {} --observe FILE` \
+             shows what runs)",
+            device.kind(),
+            device.id
+        ));
     }
     Fate::Run
 }

@@ -7,12 +7,14 @@ pub mod interrupt;
 pub mod limits;
 pub mod status;
 pub mod supervise;
+mod sweep;
 mod sys;
 mod tree;
 
 pub use interrupt::Interrupt;
 pub use limits::Limits;
-pub use supervise::{Deadline, End, Leftover, Patience, Running, Scope, sweep_strays};
+pub use supervise::{Deadline, End, Patience, Running, Scope};
+pub use sweep::{Leftover, sweep_strays};
 
 /// Name of the variable that marks every process of a test.
 pub const MARKER: &str = "RUNPROOF_TEST";

@@ -1,29 +1,25 @@
 //! Starting, waiting, ending. A [`Scope`] is one command of one test: what it starts ends with it.
 //!
-//! The harness is the reaper of everything its children leave behind, so an orphan shows up as a child of the
-//! harness. Several scopes run in parallel, so an orphan must be given to one of them: see [`owner`].
-//! Children that other parts of the harness start are safe as long as they stay in the harness's own process
-//! group.
+//! Children that other parts of the harness start are safe from [`Scope::sweep`] as long as they stay in the
+//! harness's own process group.
 
 use super::interrupt::Interrupt;
 use super::limits::Limits;
-use super::{MARKER, status, sys, tree};
+use super::sweep::{self, Leftover, ScopeFacts};
+use super::{MARKER, status, sys};
 use runproof_records::record::Exit;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// How long a leftover of a command that ended by itself may take to end by itself too.
-const SETTLE: Duration = Duration::from_millis(50);
 /// How long killed processes may take to go. One that waits for a broken disk never does.
-const BURY: Duration = Duration::from_secs(2);
+pub(super) const BURY: Duration = Duration::from_secs(2);
 /// How long the hook before a kill may take.
 const HOOK: Duration = Duration::from_secs(1);
 /// Longest pause between two looks where the system wakes nobody.
@@ -41,7 +37,9 @@ pub struct Deadline {
 impl Deadline {
     /// This long from now.
     pub fn after(limit: Duration) -> Self {
-        Self { at: Instant::now() + limit, limit }
+        // A limit beyond what the clock can say is none: a century will do.
+        let century = Duration::from_secs(100 * 365 * 86_400);
+        Self { at: Instant::now() + limit.min(century), limit }
     }
 }
 
@@ -67,25 +65,6 @@ pub enum End {
     TimedOut,
     /// An interrupt came first.
     Interrupted,
-}
-
-/// A process that outlived its command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
-    /// Its command line.
-    pub command: String,
-    /// It had left the process groups of the command.
-    pub escaped: bool,
-    /// It could be ended.
-    pub ended: bool,
-}
-
-impl fmt::Display for Leftover {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.escaped { "a process escaped the group" } else { "a process was left behind" };
-        let end = if self.ended { "ended" } else { "could not be ended" };
-        write!(f, "{what}: {} ({end})", self.command)
-    }
 }
 
 /// A process that was started.
@@ -123,29 +102,29 @@ impl Running {
     }
 }
 
-fn pid(number: u32) -> Option<Pid> {
+/// A descriptor that is readable when the process has ended, where the system has such.
+pub(super) fn wait_fd(process: Pid) -> Option<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    return rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty()).ok();
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = process;
+        None
+    }
+}
+
+pub(super) fn pid(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
-/// What is known of a running scope.
-#[derive(Clone, Debug)]
-struct ScopeFacts {
-    marker: String,
-    /// The processes it started itself, which lead their groups.
-    groups: Vec<u32>,
-    folder: PathBuf,
-    /// Start, clock ticks since boot.
-    started: u64,
-}
-
 #[derive(Default)]
-struct Tables {
+pub(super) struct Tables {
     /// Children that somebody waits for.
-    direct: BTreeSet<u32>,
-    scopes: BTreeMap<u64, ScopeFacts>,
+    pub direct: BTreeSet<u32>,
+    pub scopes: BTreeMap<u64, ScopeFacts>,
     next: u64,
     /// Ended, and nobody's.
-    strays: Vec<Leftover>,
+    pub strays: Vec<Leftover>,
 }
 
 static TABLES: LazyLock<Mutex<Tables>> = LazyLock::new(|| {
@@ -161,12 +140,12 @@ static TABLES: LazyLock<Mutex<Tables>> = LazyLock::new(|| {
     Mutex::default()
 });
 /// Held for reading while a child is started and not yet in the tables.
-static STARTING: RwLock<()> = RwLock::new(());
+pub(super) static STARTING: RwLock<()> = RwLock::new(());
 
 static DIE_WITH_PARENT: LazyLock<bool> =
     LazyLock::new(|| std::env::var_os("NEXTEST_EXECUTION_MODE").is_some_and(|v| v == "process-per-test"));
 
-fn tables() -> MutexGuard<'static, Tables> {
+pub(super) fn tables() -> MutexGuard<'static, Tables> {
     TABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -180,54 +159,11 @@ fn ticks() -> u64 {
     u64::try_from(now.tv_sec * 100 + now.tv_nsec / 10_000_000).unwrap_or(0)
 }
 
-/// What is known of an orphan.
-struct Orphan {
-    marker: Option<String>,
-    facts: tree::Facts,
-    folder: Option<PathBuf>,
-}
-
-/// Whose an orphan is.
-#[derive(Debug, PartialEq, Eq)]
-enum Owner {
-    Scope(u64),
-    /// Of a scope that is over, or older than all.
-    Nobody,
-    /// Several could have started it.
-    Undecided,
-}
-
-/// Gives an orphan to a scope: by the marker in its environment, else by its group or session, else by the
-/// folder it works in, else to the only one that is old enough to have started it.
-fn owner(orphan: &Orphan, scopes: &BTreeMap<u64, ScopeFacts>) -> Owner {
-    if let Some(marker) = &orphan.marker {
-        let found = scopes.iter().find(|(_, s)| s.marker == *marker);
-        return found.map_or(Owner::Nobody, |(id, _)| Owner::Scope(*id));
-    }
-    let by_group =
-        |s: &ScopeFacts| s.groups.contains(&orphan.facts.group) || s.groups.contains(&orphan.facts.session);
-    let by_folder = |s: &ScopeFacts| orphan.folder.as_ref().is_some_and(|f| f.starts_with(&s.folder));
-    let found = scopes.iter().find(|(_, s)| by_group(s)).or_else(|| {
-        // Of nested folders the innermost.
-        let inside = scopes.iter().filter(|(_, s)| by_folder(s));
-        inside.max_by_key(|(_, s)| s.folder.as_os_str().len())
-    });
-    if let Some((id, _)) = found {
-        return Owner::Scope(*id);
-    }
-    let mut old_enough = scopes.iter().filter(|(_, s)| s.started <= orphan.facts.started);
-    match (old_enough.next(), old_enough.next()) {
-        (None, _) => Owner::Nobody,
-        (Some((id, _)), None) => Owner::Scope(*id),
-        (Some(_), Some(_)) => Owner::Undecided,
-    }
-}
-
 /// One command of one test. Everything started in it carries [`MARKER`].
 #[derive(Debug)]
 pub struct Scope {
-    id: u64,
-    marker: String,
+    pub(super) id: u64,
+    pub(super) marker: String,
 }
 
 impl Scope {
@@ -263,11 +199,7 @@ impl Scope {
         }
         drop(tables);
         drop(starting);
-        #[cfg(target_os = "linux")]
-        let pidfd =
-            pid(child.id()).and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
-        #[cfg(not(target_os = "linux"))]
-        let pidfd = None;
+        let pidfd = pid(child.id()).and_then(wait_fd);
         Ok(Running { child, pidfd, exit: None })
     }
 
@@ -294,7 +226,7 @@ impl Scope {
     /// Ends what outlived the scope so far. `forced` after a time-out or an interrupt: nothing may take its
     /// time, and processes that have gone elsewhere are looked for by their marker.
     pub fn sweep(&self, forced: bool) -> Vec<Leftover> {
-        sweep(Some(self), forced)
+        sweep::sweep(Some(self), forced)
     }
 }
 
@@ -302,14 +234,6 @@ impl Drop for Scope {
     fn drop(&mut self) {
         tables().scopes.remove(&self.id);
     }
-}
-
-/// At the end of a run: ends every orphan that is left, and names all that were nobody's.
-pub fn sweep_strays() -> Vec<Leftover> {
-    let mut found = sweep(None, true);
-    let mut strays = std::mem::take(&mut tables().strays);
-    strays.append(&mut found);
-    strays
 }
 
 /// Polls the processes that have not ended; `TimedOut` at `until`.
@@ -337,9 +261,8 @@ fn wait_until(running: &[Running], until: Instant, interrupt: Option<&Interrupt>
     }
 }
 
-fn poll_for(fds: &mut [PollFd<'_>], timeout: Duration) {
-    // A millisecond more, so that a timeout is over when the poll is.
-    let timeout = (timeout + Duration::from_micros(10)).try_into().ok();
+pub(super) fn poll_for(fds: &mut [PollFd<'_>], timeout: Duration) {
+    let timeout = timeout.try_into().ok();
     // An error (EINTR) only means looking again.
     let _ = poll(fds, timeout.as_ref());
 }
@@ -353,7 +276,7 @@ fn end_groups(running: &[Running], patience: &Patience<'_>) {
             process.signal_group(Signal::TERM);
             process.signal_group(Signal::CONT);
         }
-        let until = Instant::now() + patience.grace;
+        let until = Deadline::after(patience.grace).at;
         while Instant::now() < until && !in_a_hurry() {
             let slice = (Instant::now() + PAUSE).min(until);
             if wait_until(running, slice, None) == End::Ended {
@@ -380,147 +303,5 @@ fn reap(child: &mut Child, ended: bool) -> Exit {
             tables().direct.remove(&child.id());
             Exit::NotStarted { why: format!("its end was lost: {error}") }
         }
-    }
-}
-
-fn sweep(scope: Option<&Scope>, forced: bool) -> Vec<Leftover> {
-    let until = Instant::now() + BURY;
-    let mut found: BTreeMap<u32, (Leftover, bool)> = BTreeMap::new();
-    let mut patient = !forced;
-    loop {
-        let victims = victims(scope, forced);
-        if victims.is_empty() {
-            break;
-        }
-        let late = Instant::now() >= until;
-        if patient {
-            patient = false;
-            let pids: Vec<u32> = victims.keys().copied().collect();
-            wait_gone(&pids, Instant::now() + SETTLE);
-            continue;
-        }
-        let mut doomed = Vec::new();
-        for (root, (escaped, own)) in victims {
-            for number in std::iter::once(root).chain(tree::descendants(root)) {
-                let entry = found.entry(number).or_insert_with(|| {
-                    let command = tree::command_line(number);
-                    (Leftover { command, escaped, ended: true }, own)
-                });
-                entry.0.ended = !late;
-                doomed.push(number);
-            }
-        }
-        if late {
-            break;
-        }
-        for number in &doomed {
-            let _ = pid(*number).map(|pid| rustix::process::kill_process(pid, Signal::KILL));
-        }
-        wait_gone(&doomed, until);
-    }
-    let (own, strays): (Vec<_>, Vec<_>) = found.into_values().partition(|(_, own)| *own);
-    tables().strays.extend(strays.into_iter().map(|(l, _)| l));
-    own.into_iter().map(|(l, _)| l).collect()
-}
-
-/// Orphans to end, each with whether it left the scope's groups and whether it is the scope's own. Dead ones
-/// are reaped on the way.
-fn victims(scope: Option<&Scope>, forced: bool) -> BTreeMap<u32, (bool, bool)> {
-    let mut numbers = tree::own_children();
-    if let (Some(scope), true) = (scope, forced) {
-        let marked = |n: &u32| tree::variable(*n, MARKER).is_some_and(|m| m == scope.marker);
-        numbers.extend(tree::all().filter(marked));
-    }
-    if numbers.is_empty() {
-        return BTreeMap::new();
-    }
-    // Whatever is being started now is in the tables afterwards.
-    drop(STARTING.write().unwrap_or_else(PoisonError::into_inner));
-    let (direct, scopes) = {
-        let tables = tables();
-        (tables.direct.clone(), tables.scopes.clone())
-    };
-    let me = std::process::id();
-    let own_group = rustix::process::getpgrp().as_raw_nonzero().get().cast_unsigned();
-    let mut victims = BTreeMap::new();
-    for number in numbers {
-        if number == me || direct.contains(&number) {
-            continue;
-        }
-        let Some(facts) = tree::facts(number) else { continue };
-        let orphan = Orphan { marker: tree::variable(number, MARKER), facts, folder: tree::folder(number) };
-        let in_a_group = scopes.values().any(|s| s.groups.contains(&facts.group));
-        if orphan.marker.is_none() && facts.group == own_group && !in_a_group {
-            continue;
-        }
-        if facts.zombie {
-            let _ = pid(number).map(|pid| rustix::process::waitpid(Some(pid), WaitOptions::NOHANG));
-            continue;
-        }
-        let groups = scope.and_then(|s| scopes.get(&s.id)).map(|s| s.groups.as_slice()).unwrap_or_default();
-        let escaped = !groups.contains(&facts.group);
-        match (owner(&orphan, &scopes), scope) {
-            (Owner::Scope(id), Some(scope)) if id == scope.id => {
-                victims.insert(number, (escaped, true));
-            }
-            (Owner::Nobody, Some(_)) => {
-                victims.insert(number, (escaped, false));
-            }
-            (Owner::Nobody | Owner::Undecided, None) => {
-                victims.insert(number, (escaped, true));
-            }
-            _ => {}
-        }
-    }
-    victims
-}
-
-/// Waits until none of the processes runs any more; reaps those that are ours.
-fn wait_gone(numbers: &[u32], until: Instant) {
-    for number in numbers {
-        let Some(process) = pid(*number) else { continue };
-        #[cfg(target_os = "linux")]
-        if let Ok(fd) = rustix::process::pidfd_open(process, PidfdFlags::empty()) {
-            let left = until.saturating_duration_since(Instant::now());
-            poll_for(&mut [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)], left);
-        }
-        if !tables().direct.contains(number) {
-            let _ = rustix::process::waitpid(Some(process), WaitOptions::NOHANG);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scope(marker: &str, groups: &[u32], folder: &str, started: u64) -> ScopeFacts {
-        ScopeFacts { marker: marker.into(), groups: groups.to_vec(), folder: folder.into(), started }
-    }
-
-    #[test]
-    fn an_orphan_goes_to_the_scope_that_started_it() {
-        let scopes =
-            BTreeMap::from([(1, scope("a", &[100], "/t/a", 10)), (2, scope("b", &[200], "/t/a/b", 20))]);
-        let check = |marker: Option<&str>, group, session, folder: &str, started, expect: Owner| {
-            let facts = tree::Facts { zombie: false, parent: 1, group, session, started };
-            let orphan = Orphan { marker: marker.map(Into::into), facts, folder: Some(folder.into()) };
-            assert_eq!(owner(&orphan, &scopes), expect, "{marker:?} {group} {session} {folder} {started}");
-        };
-        check(Some("b"), 100, 100, "/t/a", 15, Owner::Scope(2));
-        check(Some("gone"), 100, 100, "/t/a", 15, Owner::Nobody);
-        check(None, 100, 7, "/", 30, Owner::Scope(1));
-        check(None, 7, 200, "/", 30, Owner::Scope(2));
-        check(None, 7, 7, "/t/a/b/c", 30, Owner::Scope(2));
-        check(None, 7, 7, "/t/a/x", 30, Owner::Scope(1));
-        check(None, 7, 7, "/", 15, Owner::Scope(1));
-        check(None, 7, 7, "/", 30, Owner::Undecided);
-        check(None, 7, 7, "/", 5, Owner::Nobody);
-    }
-
-    #[test]
-    fn leftovers_are_named() {
-        let leftover = Leftover { command: "sleep 27.1828".into(), escaped: true, ended: true };
-        assert_eq!(leftover.to_string(), "a process escaped the group: sleep 27.1828 (ended)");
     }
 }

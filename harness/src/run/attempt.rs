@@ -11,8 +11,8 @@ use runproof_directives::model::Step;
 use runproof_evidence::bundle::BundleError;
 use runproof_records::RECORD_SCHEMA;
 use runproof_records::record::{
-    Command, Comparisons, Declaration, Facts, HiddenControl, Instant, NotRecorded, Numeric, Output, Placement, Record,
-    Strength, Verdict,
+    Command, Comparisons, Declaration, Facts, HiddenControl, Instant, NotRecorded, Numeric, Output,
+    Placement, Record, Strength, Verdict,
 };
 use runproof_records::verdict::{EvidenceState, Fact, PlacementOutcome, SkipKind, State};
 use std::path::PathBuf;
@@ -43,7 +43,11 @@ pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
     let work = work_folder(run, item, number);
     let mut state = State_::default();
     if let Err(e) = fresh(&work) {
-        state.trouble(Trouble::Errored, first_span(file), format!("its folder `{}` cannot be made: {e}", work.display()));
+        state.trouble(
+            Trouble::Errored,
+            first_span(file),
+            format!("its folder `{}` cannot be made: {e}", work.display()),
+        );
     } else {
         let mut steps = Steps::new(run, item, number, work.clone());
         for step in &file.test.steps {
@@ -71,7 +75,8 @@ pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
 /// The record of a test that reaches its state without being run.
 pub fn settled(run: &Run<'_>, item: &Item, state: State, skip: Option<SkipKind>, reason: &str) -> Record {
     let now = clock::now();
-    let absent = Facts { exit: Fact::Absent, placement: Fact::Absent, readback: Fact::Absent, oracle: Fact::Absent };
+    let absent =
+        Facts { exit: Fact::Absent, placement: Fact::Absent, readback: Fact::Absent, oracle: Fact::Absent };
     let evidence = match skip {
         Some(SkipKind::DegradedBuild) => EvidenceState::DegradedBuild,
         _ => EvidenceState::Complete,
@@ -201,7 +206,8 @@ fn conclude(run: &Run<'_>, item: &Item, number: u32, started: Instant, mut state
     let graded = runproof_evidence::tier::grade(&record);
     let below = graded.tier < Some(item.goal);
     let failing = record.verdict.state.is_failure() || (record.verdict.state == State::Passed && below);
-    let failure = failing.then(|| failure(run, item, file, &state.points, state.last.as_ref(), &state.notes, &record));
+    let failure =
+        failing.then(|| failure(run, item, file, &state.points, state.last.as_ref(), &state.notes, &record));
     Done { record, failure }
 }
 
@@ -239,15 +245,21 @@ fn failure(
         });
     }
     let tail = |path: &PathBuf| tail_of(path).unwrap_or_default();
-    let device = item.placement.map(|p| format!(" --device {}", run.plan.placements[p].id)).unwrap_or_default();
-    let id = format!("{}/{}", item.key.suite, item.key.test);
+    let reproduce = if run.options.reproduce_by_name {
+        format!("{} --exact {}", run.options.reproduce, crate::cli::quoted(&crate::library::name(item)))
+    } else {
+        let device =
+            item.placement.map(|p| format!(" --device {}", run.plan.placements[p].id)).unwrap_or_default();
+        let id = format!("{}/{}", item.key.suite, item.key.test);
+        format!("{}{device} --exact {}", run.options.reproduce, crate::cli::quoted(&id))
+    };
     Failure {
         source: file.source.clone(),
         points,
         command: last.map(|(c, ..)| c.clone()).unwrap_or_default(),
         stdout: last.map(|(_, o, _)| tail(o)).unwrap_or_default(),
         stderr: last.map(|(_, _, e)| tail(e)).unwrap_or_default(),
-        reproduce: format!("{}{device} --exact {}", run.options.reproduce, crate::cli::quoted(&id)),
+        reproduce,
         evidence: crate::suite::discover::show(run.bundle()),
         notes: notes.to_vec(),
     }
@@ -323,7 +335,12 @@ fn blank(run: &Run<'_>, item: &Item, number: u32, started: Instant) -> Record {
         verdict: verdict(
             State::NotRun,
             String::new(),
-            Facts { exit: Fact::Absent, placement: Fact::Absent, readback: Fact::Absent, oracle: Fact::Absent },
+            Facts {
+                exit: Fact::Absent,
+                placement: Fact::Absent,
+                readback: Fact::Absent,
+                oracle: Fact::Absent,
+            },
             EvidenceState::Complete,
             item,
         ),
@@ -344,7 +361,10 @@ fn declaration(item: &Item, file: &LoadedFile) -> Declaration {
         devices: alternatives.map(|a| a.text.clone()).collect(),
         kinds,
         no_shim: test.devices.as_ref().is_some_and(|d| d.no_shim),
-        gates: gates("REQUIRES", &test.requires).into_iter().chain(gates("UNSUPPORTED", &test.unsupported)).collect(),
+        gates: gates("REQUIRES", &test.requires)
+            .into_iter()
+            .chain(gates("UNSUPPORTED", &test.unsupported))
+            .collect(),
         xfail: xfail_of(item),
         scope: test.scope.clone(),
         peers: test.peers.iter().map(|p| p.value.0.clone()).collect(),

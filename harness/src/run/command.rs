@@ -255,6 +255,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         std::fs::write(&place.path, &raw).map_err(|e| self.unwritable(&place.path, e))?;
         let devices: Vec<_> = self.devices().iter().map(|d| d.wire.clone()).collect();
         let assertions = placed::assertions(step);
+        let inventory = self.run.kinds.inventory(kind);
         let decided = decide(&Question {
             command: once.command.index,
             nonce,
@@ -263,7 +264,7 @@ impl<'r, 'p> Steps<'r, 'p> {
             raw: (&place.name, crate::plan::load::digest(&raw)),
             kind,
             devices: &devices,
-            inventory: self.run.kinds.inventory(kind).devices(),
+            inventory: inventory.devices(),
             software: self.devices().iter().any(|d| d.declared_software),
             placed: &assertions,
             has_witness: self.run.kinds.has_witness(kind),
@@ -305,7 +306,12 @@ impl<'r, 'p> Steps<'r, 'p> {
                 let env = RunEnv {
                     marker: &self.marker,
                     folder: &self.work,
-                    patience: Patience { deadline, grace: GRACE, interrupt: &self.run.interrupt, before_kill },
+                    patience: Patience {
+                        deadline,
+                        grace: GRACE,
+                        interrupt: &self.run.interrupt,
+                        before_kill,
+                    },
                     stdout: &out,
                     stderr: &err,
                     substitutions: &self.substitutions,
@@ -327,12 +333,19 @@ impl<'r, 'p> Steps<'r, 'p> {
             return Err(Stopped::Interrupted);
         }
         let text = self.shown(payload);
-        let command = self.entry(step, role, (index, nonce, text), &outcome, extra_env, (&stdout, &stderr))?;
+        let command =
+            self.entry(step, role, (index, nonce, text), &outcome, extra_env, (&stdout, &stderr))?;
         Ok(Once { outcome, command, stdout, stderr })
     }
 
     /// An entry for a command line that the harness did not start.
-    fn refused_to_start(&mut self, step: &CommandStep, role: CommandRole, payload: &Payload, why: &str) -> Result<Once, Stopped> {
+    fn refused_to_start(
+        &mut self,
+        step: &CommandStep,
+        role: CommandRole,
+        payload: &Payload,
+        why: &str,
+    ) -> Result<Once, Stopped> {
         let index = self.next_index();
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         let (stdout, stderr) = self.logs(index)?;
@@ -341,7 +354,8 @@ impl<'r, 'p> Steps<'r, 'p> {
         }
         let outcome = never_started(why);
         let text = self.shown(payload);
-        let command = self.entry(step, role, (index, nonce, text), &outcome, &BTreeMap::new(), (&stdout, &stderr))?;
+        let command =
+            self.entry(step, role, (index, nonce, text), &outcome, &BTreeMap::new(), (&stdout, &stderr))?;
         Ok(Once { outcome, command, stdout, stderr })
     }
 
@@ -415,7 +429,9 @@ impl<'r, 'p> Steps<'r, 'p> {
         let exit = outcome.exit.exit.clone();
         let (expected, exit_held) = match role {
             CommandRole::Control | CommandRole::HiddenDevice => ("any".to_owned(), ended_by_itself(&exit)),
-            CommandRole::Run | CommandRole::Exec => (compare::expected_exit(step), compare::exit_held(step, &exit)),
+            CommandRole::Run | CommandRole::Exec => {
+                (compare::expected_exit(step), compare::exit_held(step, &exit))
+            }
         };
         Ok(Command {
             index,
@@ -464,7 +480,8 @@ impl<'r, 'p> Steps<'r, 'p> {
             compare::outputs(step, &stdout, &stderr, &mut compared);
             outputs_came = self.files(step, once, &mut compared);
             self.identical(step, &stdout, &mut compared);
-            output_seen = compared.looked && (!stdout.is_empty() || !stderr.is_empty() || !step.files.is_empty());
+            output_seen =
+                compared.looked && (!stdout.is_empty() || !stderr.is_empty() || !step.files.is_empty());
             if compared.points.is_empty() && step.exec {
                 strength = self.strength(step, stdout);
             }
@@ -497,7 +514,13 @@ impl<'r, 'p> Steps<'r, 'p> {
         }
     }
 
-    fn read(&self, place: &Place, bytes: u64, span: Span, compared: &mut Compared) -> Result<Vec<u8>, Stopped> {
+    fn read(
+        &self,
+        place: &Place,
+        bytes: u64,
+        span: Span,
+        compared: &mut Compared,
+    ) -> Result<Vec<u8>, Stopped> {
         if bytes == 0 {
             return Ok(Vec::new());
         }
@@ -526,10 +549,31 @@ impl<'r, 'p> Steps<'r, 'p> {
             let made = fresh_bytes(&self.shell.cwd.join(&produced), once.command.started.utc);
             let right = std::fs::read(folder.join(&wanted));
             let (came, trouble) = match (&made, &right) {
-                (_, Err(e)) => (made.is_ok(), Some((Trouble::Errored, format!("golden file `{wanted}` cannot be read: {e}"), String::new()))),
-                (Err(why), Ok(_)) => (false, Some((Trouble::Failed, format!("`{produced}` was not produced ({why}), so it cannot equal `{wanted}`"), String::new()))),
+                (_, Err(e)) => (
+                    made.is_ok(),
+                    Some((
+                        Trouble::Errored,
+                        format!("golden file `{wanted}` cannot be read: {e}"),
+                        String::new(),
+                    )),
+                ),
+                (Err(why), Ok(_)) => (
+                    false,
+                    Some((
+                        Trouble::Failed,
+                        format!("`{produced}` was not produced ({why}), so it cannot equal `{wanted}`"),
+                        String::new(),
+                    )),
+                ),
                 (Ok(a), Ok(b)) if a == b => (true, None),
-                (Ok(a), Ok(b)) => (true, Some((Trouble::Failed, format!("`{produced}` differs from `{wanted}`"), difference(b, a)))),
+                (Ok(a), Ok(b)) => (
+                    true,
+                    Some((
+                        Trouble::Failed,
+                        format!("`{produced}` differs from `{wanted}`"),
+                        difference(b, a),
+                    )),
+                ),
             };
             all_came &= came;
             compared.looked |= came;
@@ -540,7 +584,10 @@ impl<'r, 'p> Steps<'r, 'p> {
                 held: trouble.is_none(),
             });
             if let Some((trouble, message, detail)) = trouble {
-                compared.points.push((trouble, Point { span: golden.span, message, label: "compared here".to_owned(), detail }));
+                compared.points.push((
+                    trouble,
+                    Point { span: golden.span, message, label: "compared here".to_owned(), detail },
+                ));
             }
         }
         all_came
@@ -559,9 +606,10 @@ impl<'r, 'p> Steps<'r, 'p> {
             let line = self.run.plan.file(self.item).source.line(what.span.start);
             let trouble = match bytes {
                 Err(e) => Some(format!("{name} was not produced: {e}")),
-                Ok(bytes) => self.run.same_in_all_variants(self.item, line, &bytes).map(|other| {
-                    format!("{name} of this variant is not identical to that of `{other}`")
-                }),
+                Ok(bytes) => self
+                    .run
+                    .same_in_all_variants(self.item, line, &bytes)
+                    .map(|other| format!("{name} of this variant is not identical to that of `{other}`")),
             };
             compared.looked = true;
             compared.checks.push(Check {
@@ -573,7 +621,12 @@ impl<'r, 'p> Steps<'r, 'p> {
             if let Some(message) = trouble {
                 compared.points.push((
                     Trouble::Failed,
-                    Point { span: what.span, message, label: "over all variants".to_owned(), detail: String::new() },
+                    Point {
+                        span: what.span,
+                        message,
+                        label: "over all variants".to_owned(),
+                        detail: String::new(),
+                    },
                 ));
             }
         }
@@ -584,7 +637,8 @@ impl<'r, 'p> Steps<'r, 'p> {
         let mut foreign = self.run.foreign.lock().ok()?;
         let name = &self.item.key.test;
         let file = &self.run.plan.file(self.item).path;
-        let other = foreign.get(&self.item.suite).filter(|(of, _)| of != file).map(|(_, bytes)| bytes.as_slice());
+        let other =
+            foreign.get(&self.item.suite).filter(|(of, _)| of != file).map(|(_, bytes)| bytes.as_slice());
         let strength = compare::strength(step, &stdout, other);
         if stdout.len() <= FOREIGN_BYTES && !stdout.is_empty() && !name.is_empty() {
             foreign.insert(self.item.suite, (file.clone(), stdout));
@@ -599,11 +653,17 @@ impl<'r, 'p> Steps<'r, 'p> {
         let trouble = if matches!(once.outcome.exit.exit, Exit::Code { .. }) {
             let stdout = std::fs::read(&once.stdout.path).unwrap_or_default();
             (!compare::rejects(step, &stdout)).then(|| {
-                (Trouble::Failed, "the expectations accept the output of this CONTROL_RUN: they cannot fail".to_owned())
+                (
+                    Trouble::Failed,
+                    "the expectations accept the output of this CONTROL_RUN: they cannot fail".to_owned(),
+                )
             })
         } else {
             let how = crate::process::status::describe(&once.outcome.exit.exit);
-            Some((Trouble::Errored, format!("this CONTROL_RUN proves nothing: it did not exit by itself ({how})")))
+            Some((
+                Trouble::Errored,
+                format!("this CONTROL_RUN proves nothing: it did not exit by itself ({how})"),
+            ))
         };
         ran.compared.checks.push(Check {
             line,
@@ -614,7 +674,12 @@ impl<'r, 'p> Steps<'r, 'p> {
         if let Some((trouble, message)) = trouble {
             ran.compared.points.push((
                 trouble,
-                Point { span: payload.span, message, label: "had to be rejected".to_owned(), detail: String::new() },
+                Point {
+                    span: payload.span,
+                    message,
+                    label: "had to be rejected".to_owned(),
+                    detail: String::new(),
+                },
             ));
         }
         let mut command = once.command;
@@ -636,12 +701,16 @@ impl<'r, 'p> Steps<'r, 'p> {
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         let inherited = self.shell.env.iter().map(|(k, v)| (k.into(), v.into())).collect();
         let ancestor = i32::try_from(std::process::id()).unwrap_or(i32::MAX);
-        let session = self.run.kinds.arm(&kind).ok().and_then(|a| Session::open(&nonce, a, &inherited, ancestor).ok());
+        let session =
+            self.run.kinds.arm(&kind).ok().and_then(|a| Session::open(&nonce, a, &inherited, ancestor).ok());
         let mut env: BTreeMap<String, String> = BTreeMap::new();
         if let Some(session) = &session {
-            env.extend(session.env().into_iter().map(|(k, v)| {
-                (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned())
-            }));
+            env.extend(
+                session
+                    .env()
+                    .into_iter()
+                    .map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned())),
+            );
         }
         env.extend(hide);
         let once = self.once(step, CommandRole::HiddenDevice, &step.command, &env, &|_| {})?;
@@ -664,7 +733,12 @@ impl<'r, 'p> Steps<'r, 'p> {
             };
             ran.compared.points.push((
                 Trouble::Failed,
-                Point { span: step.span, message: why, label: "negative control".to_owned(), detail: String::new() },
+                Point {
+                    span: step.span,
+                    message: why,
+                    label: "negative control".to_owned(),
+                    detail: String::new(),
+                },
             ));
         }
         self.commands.push(once.command);
@@ -673,7 +747,9 @@ impl<'r, 'p> Steps<'r, 'p> {
 
     fn bundle<T>(
         &self,
-        f: impl FnOnce(&runproof_evidence::bundle::BundleWriter) -> Result<T, runproof_evidence::bundle::BundleError>,
+        f: impl FnOnce(
+            &runproof_evidence::bundle::BundleWriter,
+        ) -> Result<T, runproof_evidence::bundle::BundleError>,
     ) -> Result<T, Stopped> {
         self.run.with_writer(f).ok_or(Stopped::Interrupted)?.map_err(Stopped::Bundle)
     }
@@ -710,7 +786,14 @@ fn item_number(run: &Run<'_>, item: &Item) -> usize {
 fn environment(file: &LoadedFile, work: &Path) -> BTreeMap<String, String> {
     let declared = &file.settings.environment;
     let tmp = work.to_string_lossy().into_owned();
-    let passed = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LLVM_PROFILE_FILE", "ASAN_OPTIONS", "UBSAN_OPTIONS"];
+    let passed = [
+        "PATH",
+        "LD_LIBRARY_PATH",
+        "DYLD_LIBRARY_PATH",
+        "LLVM_PROFILE_FILE",
+        "ASAN_OPTIONS",
+        "UBSAN_OPTIONS",
+    ];
     let mut env: BTreeMap<String, String> = passed
         .iter()
         .map(|n| (*n).to_owned())

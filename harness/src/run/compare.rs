@@ -78,7 +78,10 @@ pub fn exit(step: &CommandStep, source: &Source, exit: &Exit, who: &str, out: &m
     }
     let span = stated.map(|(s, _)| s).or(step.refused.first().map(|r| r.span)).unwrap_or(step.span);
     let (trouble, mut message) = match exit {
-        Exit::Code { .. } => (Trouble::Failed, format!("{who} ended with {}, not {}", status::describe(exit), expected_exit(step))),
+        Exit::Code { .. } => (
+            Trouble::Failed,
+            format!("{who} ended with {}, not {}", status::describe(exit), expected_exit(step)),
+        ),
         Exit::Signal { .. } => (Trouble::Crashed, format!("{who} died by {}", status::describe(exit))),
         Exit::NotStarted { why } => (Trouble::Errored, format!("{who} could not be started: {why}")),
         Exit::TimedOut { limit_ms } => {
@@ -157,7 +160,9 @@ fn report(compared: &expect::Compared, lines: &[TextLine], stream: &str, out: &m
     let at = mismatch.and_then(|m| m.expected).and_then(|i| lines.get(i)).or(lines.last());
     let Some(line) = at else { return };
     let message = match mismatch {
-        Some(m) if m.expected.is_none() => format!("{stream} goes on with '{}' after the last expected line", m.found),
+        Some(m) if m.expected.is_none() => {
+            format!("{stream} goes on with '{}' after the last expected line", m.found)
+        }
         Some(m) => match m.output_line {
             Some(n) => format!("line {n} of {stream} is '{}'", m.found),
             None if m.found.is_empty() => format!("{stream} ended before '{}'", line.text),

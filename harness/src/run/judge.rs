@@ -97,17 +97,21 @@ fn state(h: &Happened) -> (State, String) {
     if expects == Some("placement") {
         return match (worst, placement_trouble) {
             (None, Some(why)) => (State::Xfailed, why),
-            (None, None) => (State::Xpassed, "XFAIL(placement) declares a liar, and the probe saw the work".to_owned()),
+            (None, None) => {
+                (State::Xpassed, "XFAIL(placement) declares a liar, and the probe saw the work".to_owned())
+            }
             (Some(_), _) => plain(h, worst, None),
         };
     }
     let (state, reason) = plain(h, worst, placement_trouble);
     match (expects, state) {
         (None, _) => (state, reason),
-        (Some("fail"), State::Failed) | (Some("crash"), State::Crashed) | (Some("timeout"), State::TimedOut) => {
-            (State::Xfailed, reason)
+        (Some("fail"), State::Failed)
+        | (Some("crash"), State::Crashed)
+        | (Some("timeout"), State::TimedOut) => (State::Xfailed, reason),
+        (Some(kind), State::Passed) => {
+            (State::Xpassed, format!("XFAIL declares a failure ({kind}), and the test passed"))
         }
-        (Some(kind), State::Passed) => (State::Xpassed, format!("XFAIL declares a failure ({kind}), and the test passed")),
         (Some(kind), _) => (state, format!("{reason}; an expected failure ({kind}) does not cover this")),
     }
 }
@@ -166,7 +170,13 @@ mod tests {
     use super::*;
 
     fn happened() -> Happened {
-        Happened { executions: 1, exits_held: true, read_back: Some(true), compared: Some(true), ..Happened::default() }
+        Happened {
+            executions: 1,
+            exits_held: true,
+            read_back: Some(true),
+            compared: Some(true),
+            ..Happened::default()
+        }
     }
 
     fn xfail(expects: &str) -> Option<Xfail> {

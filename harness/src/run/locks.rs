@@ -58,7 +58,8 @@ impl Locks {
 
     fn lock_file(&self, name: &str) -> io::Result<File> {
         std::fs::create_dir_all(&self.folder)?;
-        let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+        let safe: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
         let path = self.folder.join(format!("{safe}.lock"));
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(|e| {
             io::Error::new(e.kind(), format!("lock file `{}` cannot be opened: {e}", path.display()))

@@ -6,21 +6,26 @@
 pub mod attempt;
 mod clock;
 mod command;
-mod compare;
+pub mod compare;
+mod executables;
 pub mod judge;
 pub mod locks;
 mod masked;
-mod placed;
+pub mod placed;
 pub mod schedule;
 
+use crate::device::Kinds;
 use crate::diag::Problem;
 use crate::exit::Status;
 use crate::plan::{Fate, Item, LoadedFile, Plan};
 use crate::process::Interrupt;
 use crate::report::{Event, Failure, Finished, Reporter, Summary};
+use crate::shell::Builtins;
 use crate::suite::Settings;
 use crate::suite::tools::{self, Tool};
 use attempt::Done;
+pub use attempt::is_exit_only;
+use executables::Executables;
 use locks::Locks;
 use masked::Masks;
 use runproof_evidence::Signer;
@@ -61,11 +66,16 @@ pub struct Options {
     pub fleet_text: String,
     /// How to run one test alone: the words before its id.
     pub reproduce: String,
+    /// The test is named as cargo's test targets name it.
+    pub reproduce_by_name: bool,
 }
 
 /// A run that is going on.
 pub struct Run<'a> {
     plan: &'a Plan,
+    kinds: &'a Kinds,
+    executables: Executables,
+    builtins: &'a dyn Builtins,
     options: Options,
     id: String,
     nonce: String,
@@ -81,6 +91,8 @@ pub struct Run<'a> {
     interrupt: Interrupt,
     /// The newest output of a passed test of each suite: a foreign output for the next one's checks.
     foreign: Mutex<BTreeMap<usize, (String, Vec<u8>)>>,
+    /// Digests of `EXPECT(identical)` outputs by file, target and line, with the variant that came first.
+    identical: Mutex<BTreeMap<(usize, usize, runproof_records::record::Target, u32), (String, Digest)>>,
     summary: Mutex<Summary>,
     broken: Mutex<Option<BundleError>>,
     stop: AtomicBool,
@@ -92,7 +104,13 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// A tool is missing, the bundle cannot be written, the key cannot be read.
-    pub fn open(plan: &'a Plan, host: Host, options: Options, interrupt: Interrupt) -> Result<Self, Vec<Problem>> {
+    pub fn open(
+        plan: &'a Plan,
+        kinds: &'a Kinds,
+        host: Host,
+        options: Options,
+        interrupt: Interrupt,
+    ) -> Result<Self, Vec<Problem>> {
         let nonce = clock::nonce()
             .map_err(|e| vec![Problem::new("bundle", format!("no random numbers from the system: {e}"))])?;
         let id = options.run_id.clone().unwrap_or_else(|| format!("{}-{}", stamp(), &nonce[..8]));
@@ -111,13 +129,15 @@ impl<'a> Run<'a> {
             started: clock::now(),
             end: None,
         };
-        let writer = BundleWriter::create(&options.out, record, &census(plan, &id, &nonce), &options.fleet_text)
-            .map_err(|e| vec![bundle_problem(&e)])?;
+        let writer =
+            BundleWriter::create(&options.out, record, &census(plan, &id, &nonce), &options.fleet_text)
+                .map_err(|e| vec![bundle_problem(&e)])?;
         let mut sources = BTreeMap::new();
         for item in &plan.items {
             let at = (item.suite, item.file);
             if !sources.contains_key(&at) {
-                let digest = writer.add_source(&plan.file(item).source.bytes).map_err(|e| vec![bundle_problem(&e)])?;
+                let digest =
+                    writer.add_source(&plan.file(item).source.bytes).map_err(|e| vec![bundle_problem(&e)])?;
                 sources.insert(at, digest);
             }
         }
@@ -131,6 +151,9 @@ impl<'a> Run<'a> {
         };
         Ok(Self {
             plan,
+            kinds,
+            executables: Executables::default(),
+            builtins: &(),
             id,
             nonce,
             host,
@@ -144,6 +167,7 @@ impl<'a> Run<'a> {
             times,
             interrupt,
             foreign: Mutex::default(),
+            identical: Mutex::default(),
             summary: Mutex::new(summary),
             broken: Mutex::default(),
             stop: AtomicBool::new(false),
@@ -155,7 +179,8 @@ impl<'a> Run<'a> {
     /// Carries out the whole plan on `jobs` threads.
     pub fn all(&self, jobs: usize, reporter: &Mutex<dyn Reporter + '_>) {
         let tell = |event: &Event<'_>| reporter.lock().unwrap_or_else(PoisonError::into_inner).event(event);
-        let runnable: Vec<usize> = (0..self.plan.items.len()).filter(|i| self.plan.items[*i].fate == Fate::Run).collect();
+        let runnable: Vec<usize> =
+            (0..self.plan.items.len()).filter(|i| self.plan.items[*i].fate == Fate::Run).collect();
         tell(&Event::Opened {
             announced: self.plan.items.len(),
             to_run: runnable.len(),
@@ -218,7 +243,10 @@ impl<'a> Run<'a> {
             earlier.push(format!("attempt {number}: {}", record.verdict.reason));
             let finished = self.finish(record, failure, last, reporter)?;
             if last || finished.record.verdict.state != State::Failed {
-                self.times.note(&crate::report::id(&item.key), u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+                self.times.note(
+                    &crate::report::id(&item.key),
+                    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+                );
                 return Some(finished);
             }
         }
@@ -242,6 +270,13 @@ impl<'a> Run<'a> {
         reporter: &Mutex<dyn Reporter + '_>,
     ) -> Option<Finished> {
         let record = self.keep(|w| w.append(record))?;
+        let failure = failure.map(|mut failure| {
+            // Only the writer knows the tier, so only now can be said that it is below the goal.
+            for point in failure.points.iter_mut().filter(|p| p.message.is_empty()) {
+                point.message.clone_from(&record.verdict.reason);
+            }
+            failure
+        });
         let finished = Finished { record, failure, last };
         if last {
             self.summary.lock().unwrap_or_else(PoisonError::into_inner).count(&finished.record);
@@ -284,7 +319,9 @@ impl<'a> Run<'a> {
                 Some(path) => Some(Signer::open(path).map_err(|e| vec![bundle_problem(&e)])?),
                 None => None,
             };
-            writer.finish(clock::now(), interrupted, signer.as_ref()).map_err(|e| vec![bundle_problem(&e)])?;
+            writer
+                .finish(clock::now(), interrupted, signer.as_ref())
+                .map_err(|e| vec![bundle_problem(&e)])?;
         }
         self.times.save();
         let _ = std::fs::remove_dir(self.options.out.join("work").join(&self.id));
@@ -303,6 +340,20 @@ impl<'a> Run<'a> {
     /// Folder of the bundle.
     pub fn bundle(&self) -> &Path {
         &self.bundle
+    }
+
+    /// Notes the bytes of an `EXPECT(identical)` line; the variant that they differ from, if they do.
+    fn same_in_all_variants(&self, item: &Item, line: u32, bytes: &[u8]) -> Option<String> {
+        let digest = crate::plan::load::digest(bytes);
+        let key = (item.suite, item.file, item.key.target.clone(), line);
+        let mut known = self.identical.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, of_first) = known.entry(key).or_insert_with(|| (item.key.test.clone(), digest.clone()));
+        (*of_first != digest).then(|| first.clone())
+    }
+
+    /// Asks the bundle's writer; `None` when the bundle is closed.
+    fn with_writer<T>(&self, ask: impl FnOnce(&BundleWriter) -> T) -> Option<T> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask)
     }
 
     fn tools(&self, settings: &Arc<Settings>) -> Arc<BTreeMap<String, Tool>> {
@@ -356,10 +407,19 @@ pub fn refusal(file: &LoadedFile) -> Failure {
 }
 
 fn census(plan: &Plan, run: &str, nonce: &str) -> Census {
-    let mut tests: Vec<Announced> =
-        plan.items.iter().map(|i| Announced { key: i.key.clone(), source: plan.file(i).digest.clone() }).collect();
+    let mut tests: Vec<Announced> = plan
+        .items
+        .iter()
+        .map(|i| Announced { key: i.key.clone(), source: plan.file(i).digest.clone() })
+        .collect();
     tests.sort();
-    Census { schema: BUNDLE_SCHEMA.to_owned(), run: run.to_owned(), nonce: nonce.to_owned(), tests, unclaimed: unclaimed(plan) }
+    Census {
+        schema: BUNDLE_SCHEMA.to_owned(),
+        run: run.to_owned(),
+        nonce: nonce.to_owned(),
+        tests,
+        unclaimed: unclaimed(plan),
+    }
 }
 
 fn unclaimed(plan: &Plan) -> Vec<String> {
@@ -419,9 +479,15 @@ fn own_digest() -> Digest {
 fn revision(plan: &Plan) -> Revision {
     let root = plan.suites.first().map_or_else(|| PathBuf::from("."), |s| s.suite.root.clone());
     let git = |arguments: &[&str]| {
-        duct::cmd("git", arguments).dir(&root).stdin_null().stderr_null().unchecked().stdout_capture().run().ok().and_then(
-            |o| o.status.success().then(|| String::from_utf8_lossy(&o.stdout).trim().to_owned()),
-        )
+        duct::cmd("git", arguments)
+            .dir(&root)
+            .stdin_null()
+            .stderr_null()
+            .unchecked()
+            .stdout_capture()
+            .run()
+            .ok()
+            .and_then(|o| o.status.success().then(|| String::from_utf8_lossy(&o.stdout).trim().to_owned()))
     };
     match git(&["rev-parse", "HEAD"]) {
         Some(commit) => Revision {
@@ -438,7 +504,8 @@ fn stamp() -> String {
 
 /// A problem from the bundle's writer.
 pub fn bundle_problem(error: &BundleError) -> Problem {
-    Problem::new("bundle", error.to_string()).help("no evidence, no tier: the run does not count; what was written stays where it is")
+    Problem::new("bundle", error.to_string())
+        .help("no evidence, no tier: the run does not count; what was written stays where it is")
 }
 
 /// `latest` in the output folder names the newest bundle; where links cannot be made there is none.

@@ -20,7 +20,8 @@ impl Times {
     /// costs the order.
     pub fn open(folder: &Path) -> Self {
         let path = folder.join("times.json");
-        let known = std::fs::read(&path).ok().and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
+        let known =
+            std::fs::read(&path).ok().and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
         Self { path, known, new: Mutex::default() }
     }
 

@@ -25,7 +25,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// A program of the harness itself that the command language does not know: a matcher, a file splitter.
-pub trait ExternalBuiltin {
+pub trait ExternalBuiltin: Sync {
     /// Runs it; the value is its exit code. Text for the user goes to `stderr`.
     fn run(&self, call: ExternalCall<'_>) -> i32;
 }
@@ -47,7 +47,7 @@ pub struct ExternalCall<'a> {
 }
 
 /// Where programs of the harness are looked up.
-pub trait Builtins {
+pub trait Builtins: Sync {
     /// The program of this name.
     fn get(&self, name: &str) -> Option<&dyn ExternalBuiltin>;
 }

@@ -1,6 +1,7 @@
 //! Streams of a stage. Between two programs lies a pipe of the system; where a builtin is on either side, the
 //! data lie in memory or, when there are many, in a nameless file. So nobody waits for a reader that runs in
-//! the same thread.
+//! the same thread. The price: a builtin sees what a program wrote when the program has ended, so one that writes
+//! until its reader goes is ended by the time limit instead.
 
 use runproof_directives::command::ast::{Redirection, RedirectionTarget, Stream};
 use std::cell::RefCell;

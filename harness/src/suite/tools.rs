@@ -81,7 +81,11 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     fn settings(text: &str, dir: &Path) -> Settings {
-        std::fs::write(dir.join("runproof.toml"), format!("[suite]\nname = \"s\"\nfiles = [\"*.vx\"]\n{text}")).unwrap();
+        std::fs::write(
+            dir.join("runproof.toml"),
+            format!("[suite]\nname = \"s\"\nfiles = [\"*.vx\"]\n{text}"),
+        )
+        .unwrap();
         let suites = super::super::find_suites(&[dir.to_path_buf()]).unwrap();
         Settings::for_file(&suites[0], "a.vx")
     }
@@ -92,7 +96,8 @@ mod tests {
         let tool = dir.path().join("vxc");
         std::fs::write(&tool, "#!/bin/sh\necho vxc 1.2\n").unwrap();
         std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let settings = settings("[tools]\nvxc = { path = \"./vxc\", version = [\"--version\"] }\n", dir.path());
+        let settings =
+            settings("[tools]\nvxc = { path = \"./vxc\", version = [\"--version\"] }\n", dir.path());
         let tools = find(&settings, &[]).unwrap();
         assert_eq!(tools["vxc"].record.version, "vxc 1.2");
         assert_eq!(tools["vxc"].record.path, "${tool:vxc}");

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use runproof::process::{Deadline, Interrupt, Limits, Patience};
-use runproof::shell::{Builtins, CommandOutcome, RunEnv, ShellState, run_script};
+use runproof::shell::{Builtins, CommandOutcome, RunEnv, ShellState, run_in_real_shell, run_script};
 use runproof_directives::command::{Substitutions, parse};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -50,6 +50,19 @@ impl Bed {
         on_spawn: &dyn Fn(u32),
     ) -> CommandOutcome {
         let script = parse(line).unwrap_or_else(|e| panic!("{line}: {e:?}"));
+        self.with_env(builtins, on_spawn, |state, env| run_script(&script, state, env))
+    }
+
+    pub fn run_in_bash(&mut self, line: &str) -> CommandOutcome {
+        self.with_env(&(), &|_| {}, |state, env| run_in_real_shell(line, state, env))
+    }
+
+    fn with_env(
+        &mut self,
+        builtins: &dyn Builtins,
+        on_spawn: &dyn Fn(u32),
+        run: impl FnOnce(&mut ShellState, &RunEnv<'_>) -> CommandOutcome,
+    ) -> CommandOutcome {
         let open = |name: &str| File::create(self.folder.path().join(name)).unwrap();
         let (stdout, stderr) = (open(".stdout"), open(".stderr"));
         let mut substitutions = Substitutions::new();
@@ -74,7 +87,7 @@ impl Bed {
             on_spawn,
             as_lit: self.as_lit,
         };
-        run_script(&script, &mut self.state, &env)
+        run(&mut self.state, &env)
     }
 
     pub fn bytes(&self, name: &str) -> Vec<u8> {
