@@ -255,9 +255,10 @@ fn missing_colon(head: &Head<'_>) -> Finding {
 fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: &Vocabulary<'_>) -> Reading {
     let word = head.word;
     let check = words.check_word(word);
-    let braces_are_known = head.braces.is_none_or(|b| source.slice(b) == b"LITERAL");
+    let modifier_is_known =
+        head.brackets.is_none() && head.braces.is_none_or(|b| source.slice(b) == b"LITERAL");
     match (&check, head.separator) {
-        (Some(CheckWord::Live(..)), Separator::Colon | Separator::Url) if !braces_are_known => {
+        (Some(CheckWord::Live(..)), Separator::Colon | Separator::Url) if !modifier_is_known => {
             let message = format!("{word}: no such modifier");
             return wrong(
                 Finding::refusal(

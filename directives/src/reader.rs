@@ -13,7 +13,7 @@ use crate::prefixes;
 use crate::pushed;
 use crate::raw::{self, Item, Raw};
 use crate::source::{Source, Span};
-use crate::syntax::Syntax;
+use crate::syntax::{Dialect, Syntax};
 use crate::table::{Keyword, PayloadKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,12 @@ const MOST_COMBINATIONS: usize = 64;
 /// Reads a test file. Never fails: what is wrong is in [`TestFile::findings`], in file order. A file without any
 /// directive has empty [`TestFile::counts`].
 pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
+    match syntax.dialect {
+        Dialect::Strict => read_strict(source, syntax),
+    }
+}
+
+fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     let mut findings = Vec::new();
     let mut raws = Vec::new();
     let mut others: Vec<(Slot, Option<Head<'_>>)> = Vec::new();
@@ -250,7 +256,9 @@ impl CheckLines {
 
     /// The directive or check that stands before this slot on its line.
     fn first_on_line(&self, slot: &Slot, raws: &[Raw], source: &Source) -> Option<String> {
-        let raw = raws.iter().find(|r| r.line == slot.line && r.slot.span.start < slot.span.start);
+        // They are in file order.
+        let raw = raws.get(raws.partition_point(|r| r.line < slot.line)).filter(|r| r.line == slot.line);
+        let raw = raw.filter(|r| r.slot.span.start < slot.span.start);
         let check = self.checks.last().filter(|c| c.line == slot.line);
         raw.map(|r| r.word(source).to_owned()).or_else(|| check.map(|c| format!("{}{}", c.prefix, c.suffix)))
     }
@@ -273,7 +281,7 @@ fn weaknesses(file: &TestFile, has_checker: bool) -> Option<Finding> {
     });
     let first = commands.next()?;
     let only_exit = |c: &CommandStep| !c.exec && c.stderr.is_empty() && c.refused.is_empty();
-    let weak = !has_checker && only_exit(first) && commands.all(|c| only_exit(c));
+    let weak = !has_checker && only_exit(first) && commands.all(only_exit);
     weak.then(|| {
         let message = "the RUN lines look only at the exit status".to_owned();
         Finding::note(codes::EXIT_ONLY, first.span, message, "its output is not checked")
