@@ -271,6 +271,9 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
             );
         }
         (Some(CheckWord::Live(prefix, suffix)), Separator::Colon | Separator::Url) => {
+            if (suffix == "-EMPTY") != rest.trim().is_empty() {
+                return wrong(wrong_pattern(head, suffix));
+            }
             return Reading::Check(CheckLine {
                 prefix: prefix.clone(),
                 suffix: suffix.clone(),
@@ -347,6 +350,16 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
             .help("spell it right, write it in lower case, or list it under `[directives] prose`"),
         ),
     }
+}
+
+fn wrong_pattern(head: &Head<'_>, suffix: &str) -> Finding {
+    let (says, help) = if suffix == "-EMPTY" {
+        ("takes no pattern", "take the text out, or use -NEXT")
+    } else {
+        ("has no pattern", "write what must be there; an empty line is -EMPTY")
+    };
+    let message = format!("{} {says}", head.word);
+    Finding::refusal(codes::BAD_PAYLOAD, head.span, message, "FileCheck refuses it").help(help)
 }
 
 fn check_without_colon(head: &Head<'_>, prefix: &str, suffix: &str, rest: &str, place: Place) -> Reading {

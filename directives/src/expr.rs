@@ -268,9 +268,7 @@ impl Parser<'_> {
             let inner = self.any_of()?;
             self.depth -= 1;
             if !self.take(")") {
-                let mut error = self.unexpected("`)`");
-                error.message = format!("{}, for the `(` at column {}", error.message, start + 1);
-                return Err(error);
+                return Err(self.unexpected("`)`"));
             }
             return Ok(inner);
         }

@@ -2,7 +2,7 @@
 
 use crate::bind::Binder;
 use crate::checkers::{Checker, LineReport, Names, find_checkers};
-use crate::classify::{Reading, Vocabulary, classify};
+use crate::classify::{CheckWord, Reading, Vocabulary, classify};
 use crate::codes;
 use crate::comment::{self, Slot};
 use crate::contradictions::{contradictions, nothing_compared};
@@ -50,7 +50,9 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     let reported: Vec<LineReport> = reports.values().cloned().collect();
     let checkers = prefixes::of_file(&reported, &source.name);
     let clashing = prefixes::refuse_bad(&checkers, syntax, &mut findings);
-    let words = vocabulary(syntax, &checkers, &clashing);
+    let mut words = vocabulary(syntax, &checkers, &clashing);
+    // A command that could not be read may have been the one that checks.
+    words.opaque |= reported.iter().any(|r| !r.errors.is_empty() && r.checkers.is_empty());
     let raws: Vec<Raw> =
         raws.into_iter().filter(|r| r.is_command() || !clashing.contains(r.word(source))).collect();
 
@@ -68,8 +70,14 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
 
     let mut lines = CheckLines::default();
     for (slot, head) in &others {
-        lines.slot(source, slot, head.as_ref(), &words, &raws, end);
+        lines.slot(source, slot, head.as_ref(), &words, &raws);
     }
+    // Behind END. other directives' words are the text of a pattern for every reader.
+    let is_check = |f: &Finding| {
+        let word = std::str::from_utf8(source.slice(f.span)).unwrap_or_default();
+        matches!(words.check_word(word), Some(CheckWord::Live(..)))
+    };
+    lines.findings.retain(|f| f.code != codes::TWO_ON_A_LINE || !after_end(f.span) || is_check(f));
     for raw in &raws {
         let kind = raw.directive.map_or(PayloadKind::Prose, |d| d.payload);
         for rest in std::iter::once(&raw.rest).chain(&raw.more) {
@@ -168,7 +176,11 @@ fn commands(source: &Source, syntax: &Syntax, raws: &[Raw]) -> BTreeMap<Span, Li
                 }
             }
         } else if raw.is_command() {
-            let names = Names { checkers: &syntax.checkers, definitions: values.clone() };
+            let names = Names {
+                checkers: &syntax.checkers,
+                definitions: values.clone(),
+                real_shell: syntax.real_shell,
+            };
             reports.insert(raw.span, find_checkers(&payload, &names));
         }
     }
@@ -210,22 +222,18 @@ impl CheckLines {
         head: Option<&Head<'_>>,
         words: &Vocabulary<'_>,
         raws: &[Raw],
-        end: Option<Span>,
     ) {
         let reading = head.map_or(Reading::Nothing, |head| classify(source, slot, head, words));
-        let dead_from = end.filter(|e| slot.span.start > e.start);
         let before = self.first_on_line(slot, raws, source);
         match (reading, head) {
             (Reading::Nothing, head) => {
-                if dead_from.is_none() && before.is_none() && !head.is_some_and(is_url) {
+                if before.is_none() && !head.is_some_and(is_url) {
                     self.findings.extend(pushed::pushed_in(source, slot, words));
                 }
             }
             (Reading::Check(line), _) => {
                 let word = format!("{}{}", line.prefix, line.suffix);
-                if let Some(end) = dead_from {
-                    self.findings.push(dead(&word, line.span, end));
-                } else if let Some(first) = before {
+                if let Some(first) = before {
                     self.findings.push(pushed::two(&first, &word, line.span));
                     self.misspelt.insert(line.prefix);
                 } else {
@@ -236,11 +244,7 @@ impl CheckLines {
                     self.checks.push(line);
                 }
             }
-            (Reading::Unnamed(prefix, span), _) => {
-                if dead_from.is_none() {
-                    self.unnamed.push((prefix, span));
-                }
-            }
+            (Reading::Unnamed(prefix, span), _) => self.unnamed.push((prefix, span)),
             (Reading::Wrong(finding), head) => {
                 let word = head.map_or("", |h| h.word);
                 let meant = finding.suggestion.as_ref().map_or(word, |s| s.text.as_str());

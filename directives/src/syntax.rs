@@ -22,6 +22,8 @@ pub struct Syntax {
     pub generated: Vec<String>,
     /// The command of files that have only `EXPECT` lines.
     pub default_exec: Option<String>,
+    /// Command lines are handed to a real shell, so that its forms are no faults.
+    pub real_shell: bool,
     /// What a plain `EXPECT:` is.
     pub expect: ExpectMode,
     /// Programs that are a FileCheck.
@@ -39,6 +41,7 @@ impl Default for Syntax {
             prefixes: BTreeSet::new(),
             generated: Vec::new(),
             default_exec: None,
+            real_shell: false,
             expect: ExpectMode::Whole,
             checkers: BTreeSet::from(["FileCheck".to_owned()]),
             substitutions: BTreeMap::new(),

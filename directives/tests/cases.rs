@@ -127,6 +127,11 @@ fn run_line_that_reads_a_file() {
 fn after_end() {
     let text = "// RUN: printf 'x\\n' | FileCheck %s\n// CHECK: x\n// END.\n// RUN: sh -c 'exit 5'\n// REQUIRES: nope\n";
     check("t.vx", text, &[(4, "after END"), (5, "after END")]);
+    // Check lines may stand there: a matcher reads the whole file.
+    let text = "# RUN: tool | FileCheck %s\n# END.\n# CHECK: # RUN: at line 1\n# CHECK-NXT: b\n\
+                # CHECK: c CHECK-NEXT: d\n";
+    let file = check("t.test", text, &[(4, "did you mean CHECK-NEXT"), (5, "second directive")]);
+    assert_eq!(file.checks.len(), 2);
 }
 
 #[test]

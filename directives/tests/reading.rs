@@ -118,6 +118,8 @@ fn slips() {
     bad("# RUN: true\n# RESULT_IS: 24\n", &[codes::UNKNOWN_DIRECTIVE]);
     bad("# RUN: t | FileCheck %s\n# CHECK: a\n# CHECK{FOO}: b\n", &[codes::UNKNOWN_SUFFIX]);
     bad("# RUN: t | FileCheck %s\n# CHECK: a\n# CHECK_NEXT: b\n", &[codes::NEAR_MISS]);
+    bad("# RUN: t | FileCheck %s\n# CHECK: a\n# CHECK-NEXT:\n", &[codes::BAD_PAYLOAD]);
+    bad("# RUN: t | FileCheck %s\n# CHECK: a\n# CHECK-EMPTY: b\n", &[codes::BAD_PAYLOAD]);
     bad("# RUN: true\n# XFAIL(raeson=x): *\n", &[codes::UNKNOWN_ATTRIBUTE]);
     good("# RUN: true\n# Run: by hand\n# check: twice\nkey: value\nOTHER: data\n");
 }
@@ -153,6 +155,15 @@ fn byte_order_mark_and_latin_1() {
     assert_eq!(source.position(commands(&file)[0].span.start), (1, 4));
     let file = read(&Source::new("t.vx", b"// RUN: echo caf\xe9\n".to_vec()), &Syntax::default());
     assert_eq!(refused(&file), [codes::BAD_PAYLOAD]);
+}
+
+#[test]
+fn one_fault_of_a_command_brings_no_others() {
+    bad("RUN: tool $HOME | FileCheck %s\nCHECK: a\n", &["shell-variable"]);
+    bad("RUN: tool 'a | FileCheck %s\nCHECK: a\n", &["command-open-quote"]);
+    let syntax = Syntax { real_shell: true, ..Syntax::default() };
+    let file = read(&Source::new("t.test", "RUN: tool $HOME | FileCheck %s\nCHECK: a\n"), &syntax);
+    assert_eq!(refused(&file), [""; 0]);
 }
 
 #[test]
