@@ -32,8 +32,9 @@ impl Options {
     /// # Errors
     /// The text holds no ed25519 public key.
     pub fn trust(&mut self, pem: &str) -> Result<(), String> {
-        let key = VerifyingKey::from_public_key_pem(pem)
-            .map_err(|e| format!("no ed25519 public key in SPKI PEM form: {e}; give the `.pub` file of the signer"))?;
+        let key = VerifyingKey::from_public_key_pem(pem).map_err(|e| {
+            format!("no ed25519 public key in SPKI PEM form: {e}; give the `.pub` file of the signer")
+        })?;
         self.trusted.push(key);
         Ok(())
     }

@@ -85,8 +85,11 @@ impl Loaded {
             sound: true,
         };
         it.walk(root, "");
-        it.run = it.text(RUN).and_then(|t| it.json(RUN, None, &t, BUNDLE_SCHEMA, |t| serde_json::from_str(t)));
-        it.census = it.text(CENSUS).and_then(|t| it.json(CENSUS, None, &t, BUNDLE_SCHEMA, |t| serde_json::from_str(t)));
+        it.run =
+            it.text(RUN).and_then(|t| it.json(RUN, None, &t, BUNDLE_SCHEMA, |t| serde_json::from_str(t)));
+        it.census = it
+            .text(CENSUS)
+            .and_then(|t| it.json(CENSUS, None, &t, BUNDLE_SCHEMA, |t| serde_json::from_str(t)));
         it.fleet = it.text(FLEET).and_then(|t| match toml::from_str(&t) {
             Ok(fleet) => Some(fleet),
             Err(e) => it.broken(FLEET, None, e.message().to_owned()),
@@ -159,7 +162,8 @@ impl Loaded {
             Err(e) => return self.broken(path, line.or(Some(e.line())), e.to_string()),
         };
         let found = value.get("schema");
-        if found.and_then(|s| s.as_str()) != Some(schema) && value.get("line").is_none_or(|l| l != "started") {
+        if found.and_then(|s| s.as_str()) != Some(schema) && value.get("line").is_none_or(|l| l != "started")
+        {
             let found = found.map_or("none".to_owned(), ToString::to_string);
             return self.broken(path, line, format!("schema {found}; this version reads {schema}"));
         }
@@ -178,7 +182,9 @@ impl Loaded {
             let number = i + 1;
             let Some(raw) = raw.strip_suffix(b"\n") else {
                 if self.run.as_ref().is_some_and(|r| r.end.is_some()) {
-                    return self.broken(RECORDS, Some(number), "the last line has no end".into()).unwrap_or_default();
+                    return self
+                        .broken(RECORDS, Some(number), "the last line has no end".into())
+                        .unwrap_or_default();
                 }
                 self.partial.push(format!("the end of line {number} of {RECORDS}"));
                 return;
@@ -186,7 +192,9 @@ impl Loaded {
             let Ok(text) = std::str::from_utf8(raw) else {
                 return self.broken(RECORDS, Some(number), "it is no UTF-8".into()).unwrap_or_default();
             };
-            if let Some(line) = self.json(RECORDS, Some(number), text, RECORD_SCHEMA, |t| serde_json::from_str(t)) {
+            if let Some(line) =
+                self.json(RECORDS, Some(number), text, RECORD_SCHEMA, |t| serde_json::from_str(t))
+            {
                 self.lines.push(Row { number, digest: sha256(raw), line });
             }
         }

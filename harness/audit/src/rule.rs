@@ -1,7 +1,9 @@
 //! The audit's own interpreter of the published tier rule. Written apart from the runner's and never to be merged
 //! with it: two readings of one text are what makes a disagreement visible.
 
-use runproof_records::record::{Command, CommandPlacement, CommandRole, Device, Exit, PlacedLine, Record, Target, Work};
+use runproof_records::record::{
+    Command, CommandPlacement, CommandRole, Device, Exit, PlacedLine, Record, Target, Work,
+};
 use runproof_records::verdict::{Fact, Grade, PlacementOutcome, Tier};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -81,7 +83,10 @@ fn atoms(r: &Record, table: &Table) -> BTreeSet<&'static str> {
     put("schema", r.schema.starts_with(&table.schema));
     put("reached", runs.iter().chain(&execs).any(|c| ended(c)));
     put("compiled", !runs.is_empty());
-    put("run_part", runs.len() >= declared(r, "RUN") && runs.iter().all(|c| as_asked(c)) && compile_checks_hold(r));
+    put(
+        "run_part",
+        runs.len() >= declared(r, "RUN") && runs.iter().all(|c| as_asked(c)) && compile_checks_hold(r),
+    );
     put(
         "executed",
         !execs.is_empty()
@@ -97,10 +102,13 @@ fn atoms(r: &Record, table: &Table) -> BTreeSet<&'static str> {
     let Some(device) = &r.device else { return held };
     put("on_device", r.key.target == Target::Device { id: device.id.clone() });
     put("hardware", !device.software && table.hardware.contains(&device.class));
-    put("as_declared", device.declared && {
-        let names: BTreeSet<&str> = device.agreement.iter().map(|a| a.fact.as_str()).collect();
-        names.contains("capability") && device.agreement.iter().all(|a| a.agrees)
-    });
+    put(
+        "as_declared",
+        device.declared && {
+            let names: BTreeSet<&str> = device.agreement.iter().map(|a| a.fact.as_str()).collect();
+            names.contains("capability") && device.agreement.iter().all(|a| a.agrees)
+        },
+    );
     put("identity", place_of(device).is_some());
     put("untainted", device.undeclared_overrides.is_empty());
 
@@ -224,7 +232,8 @@ fn compile_checks_hold(r: &Record) -> bool {
 }
 
 pub(crate) fn comparisons_hold(r: &Record) -> bool {
-    let of = |keyword: &str| r.result.checks.iter().filter(|c| word(&c.keyword) == keyword).collect::<Vec<_>>();
+    let of =
+        |keyword: &str| r.result.checks.iter().filter(|c| word(&c.keyword) == keyword).collect::<Vec<_>>();
     let all = ["EXPECT", "CONTROL_RUN"].iter().all(|keyword| {
         let checks = of(keyword);
         checks.len() >= declared(r, keyword) && checks.iter().all(|c| c.executed > 0 && c.held)
@@ -236,7 +245,8 @@ pub(crate) fn comparisons_hold(r: &Record) -> bool {
 fn in_window(r: &Record, c: &Command) -> bool {
     let hex = c.nonce.chars().filter(char::is_ascii_hexdigit).count();
     let utc = r.started.utc <= c.started.utc && c.started.utc <= c.ended.utc && c.ended.utc <= r.ended.utc;
-    let mono = r.started.mono <= c.started.mono && c.started.mono <= c.ended.mono && c.ended.mono <= r.ended.mono;
+    let mono =
+        r.started.mono <= c.started.mono && c.started.mono <= c.ended.mono && c.ended.mono <= r.ended.mono;
     hex == 32 && c.nonce.len() == 32 && utc && mono
 }
 
@@ -275,7 +285,9 @@ pub(crate) fn on(d: &Device, w: &Work) -> bool {
 
 fn control_is_fine(r: &Record) -> bool {
     let hidden: Vec<&Command> = r.commands.iter().filter(|c| c.role == CommandRole::HiddenDevice).collect();
-    let Some(control) = r.placement.as_ref().and_then(|p| p.control.as_ref()) else { return hidden.is_empty() };
+    let Some(control) = r.placement.as_ref().and_then(|p| p.control.as_ref()) else {
+        return hidden.is_empty();
+    };
     let reached = |i: &u32| hidden.iter().any(|c| c.index == *i && c.exit != Exit::NotReached);
     control.held
         && !control.accepted

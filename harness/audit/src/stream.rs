@@ -70,7 +70,8 @@ impl<'a> Stream<'a> {
 
     /// Connections of probes inside the program.
     pub(crate) fn inner_connections(&self) -> impl Iterator<Item = u32> {
-        let inner: BTreeSet<u32> = self.raw.iter().filter(|s| s.role == Role::Inner).map(|s| s.conn).collect();
+        let inner: BTreeSet<u32> =
+            self.raw.iter().filter(|s| s.role == Role::Inner).map(|s| s.conn).collect();
         inner.into_iter()
     }
 
@@ -211,7 +212,9 @@ impl<'a> Item<'a> {
             };
         }
         let number = self.numbers.iter().find(|n| n.0 == name);
-        let (Some((_, n)), Ok(value)) = (number, condition.value.parse::<u64>()) else { return Sure::Perhaps };
+        let (Some((_, n)), Ok(value)) = (number, condition.value.parse::<u64>()) else {
+            return Sure::Perhaps;
+        };
         let fits = match condition.op.as_str() {
             "=" => *n == value,
             ">=" => *n >= value,

@@ -39,7 +39,10 @@ fn the_self_test_catches_every_mutation_and_proves_every_check() {
     assert!(result.unproved.is_empty(), "{:?}", result.unproved);
     assert!(result.inapplicable.is_empty(), "{:?}", result.inapplicable);
     assert_eq!((result.caught, result.proved), (result.mutations, CHECKS.len()));
-    println!("mutations caught {}/{}, checks proved {}/{}, needed {}", result.caught, result.mutations, result.proved, result.checks, result.needed);
+    println!(
+        "mutations caught {}/{}, checks proved {}/{}, needed {}",
+        result.caught, result.mutations, result.proved, result.checks, result.needed
+    );
     let again = selftest(&done.path.join("logs"), &scratch).unwrap_err();
     assert!(again.contains("no good bundle"), "{again}");
 }

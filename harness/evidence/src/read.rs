@@ -97,8 +97,10 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-const REWRITE: &str = "run the tests again with this version, or read the bundle with the version that wrote it";
-const TOUCHED: &str = "the bundle was changed after it was written: take it from where it was made, or run again";
+const REWRITE: &str =
+    "run the tests again with this version, or read the bundle with the version that wrote it";
+const TOUCHED: &str =
+    "the bundle was changed after it was written: take it from where it was made, or run again";
 
 impl Bundle {
     /// Reads a bundle's folder.
@@ -142,9 +144,11 @@ impl Bundle {
     /// The first file that differs, is missing or is not listed.
     pub fn verify_files(&self) -> Result<(), ReadError> {
         let path = self.path.join(MANIFEST);
-        let listed = parse_manifest(&text(&path)?).map_err(|(line, why)| fail(&path, Some(line), why, TOUCHED))?;
+        let listed =
+            parse_manifest(&text(&path)?).map_err(|(line, why)| fail(&path, Some(line), why, TOUCHED))?;
         let found = manifest_entries(&self.path).map_err(|e| fail(&path, None, e.to_string(), TOUCHED))?;
-        let odd = listed.iter().find(|e| !found.contains(e)).or_else(|| found.iter().find(|e| !listed.contains(e)));
+        let odd =
+            listed.iter().find(|e| !found.contains(e)).or_else(|| found.iter().find(|e| !listed.contains(e)));
         match odd {
             Some(e) => Err(fail(&path, None, format!("`{}` is not as listed", e.path), TOUCHED)),
             None => Ok(()),
@@ -179,7 +183,8 @@ fn no_bundle(path: &Path) -> ReadError {
         ("argv", "command"),
         ("harness", "harness version"),
     ];
-    let missing: Vec<_> = needed.iter().filter(|(field, _)| value.get(field).is_none()).map(|(_, name)| *name).collect();
+    let missing: Vec<_> =
+        needed.iter().filter(|(field, _)| value.get(field).is_none()).map(|(_, name)| *name).collect();
     fail(path, None, format!("no evidence; missing: {}", missing.join(", ")), way_out)
 }
 
@@ -189,17 +194,29 @@ fn json<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T, ReadError> 
 }
 
 /// Decodes JSON after a look at its schema, so that another version is named and not misread.
-fn decode<T: DeserializeOwned>(path: &Path, line: Option<usize>, text: &str, schema: &str) -> Result<T, ReadError> {
+fn decode<T: DeserializeOwned>(
+    path: &Path,
+    line: Option<usize>,
+    text: &str,
+    schema: &str,
+) -> Result<T, ReadError> {
     let broken = |e: serde_json::Error| fail(path, line.or(Some(e.line())), e.to_string(), TOUCHED);
     let value: serde_json::Value = serde_json::from_str(text).map_err(broken)?;
     match value.get("schema") {
         Some(serde_json::Value::String(found)) if found == schema => {}
         Some(found) => {
-            return Err(fail(path, line, format!("schema {found}, and this version reads {schema}"), REWRITE));
+            return Err(fail(
+                path,
+                line,
+                format!("schema {found}, and this version reads {schema}"),
+                REWRITE,
+            ));
         }
         // `started` lines have none: the record that follows does.
         None if line.is_some() && value.get("line").is_some_and(|l| l == "started") => {}
-        None => return Err(fail(path, line, format!("no `schema`, and this version reads {schema}"), REWRITE)),
+        None => {
+            return Err(fail(path, line, format!("no `schema`, and this version reads {schema}"), REWRITE));
+        }
     }
     // From the text once more: only so the message has the place.
     serde_json::from_str(text).map_err(broken)
@@ -209,7 +226,8 @@ type Lines = (Vec<Line>, u64, Digest);
 
 fn records(folder: &Path, run: &Run, missing: &mut Vec<String>) -> Result<Lines, ReadError> {
     let path = folder.join(RECORDS);
-    let bytes = fs::read(&path).map_err(|e| fail(&path, None, e.to_string(), "give the folder of a whole bundle"))?;
+    let bytes =
+        fs::read(&path).map_err(|e| fail(&path, None, e.to_string(), "give the folder of a whole bundle"))?;
     let mut lines = Vec::new();
     let mut head = digest::of_bytes(run.nonce.as_bytes());
     let mut rest = bytes.as_slice();
@@ -222,7 +240,10 @@ fn records(folder: &Path, run: &Run, missing: &mut Vec<String>) -> Result<Lines,
         rest = &rest[end + 1..];
     }
     if !rest.is_empty() {
-        missing.push(format!("the end of line {} of {RECORDS}: the run was killed while writing it", lines.len() + 1));
+        missing.push(format!(
+            "the end of line {} of {RECORDS}: the run was killed while writing it",
+            lines.len() + 1
+        ));
     }
     let count = lines.len() as u64;
     Ok((lines, count, head))

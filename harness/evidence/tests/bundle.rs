@@ -35,7 +35,10 @@ fn a_bundle_reads_back_with_the_tiers_that_the_writer_computed() {
     let gpu = read.tests[4].last().unwrap();
     assert_eq!((gpu.verdict.grade, gpu.verdict.control), (Some(Grade::Event), true));
     let end = read.run.end.unwrap();
-    assert_eq!(end.tiers, BTreeMap::from([("T0", 3), ("T1", 4), ("T2", 1), ("none", 1)].map(|(k, v)| (k.into(), v))));
+    assert_eq!(
+        end.tiers,
+        BTreeMap::from([("T0", 3), ("T1", 4), ("T2", 1), ("none", 1)].map(|(k, v)| (k.into(), v)))
+    );
 }
 
 #[test]
@@ -111,10 +114,22 @@ fn what_cannot_be_read_is_named() {
             assert!(message.contains(part), "`{message}` lacks `{part}`");
         }
     };
-    check(RUN, &|t| t.replace("runproof-bundle/1.0", "runproof-bundle/0.9"), &["run.json", "runproof-bundle/0.9", "reads runproof-bundle/1.0"]);
+    check(
+        RUN,
+        &|t| t.replace("runproof-bundle/1.0", "runproof-bundle/0.9"),
+        &["run.json", "runproof-bundle/0.9", "reads runproof-bundle/1.0"],
+    );
     check(RUN, &|t| t.replacen('{', "{\"tier\":\"T2\",", 1), &["unknown field `tier`"]);
-    check(RECORDS, &|t| t.replacen("\"attempt\":1", "\"attempt\":\"x\"", 1), &["records.jsonl:1", "invalid type"]);
-    check(RECORDS, &|t| t.replacen("\"verdict\":{", "\"verdict\":{\"best\":1,", 1), &["records.jsonl:2", "unknown field `best`"]);
+    check(
+        RECORDS,
+        &|t| t.replacen("\"attempt\":1", "\"attempt\":\"x\"", 1),
+        &["records.jsonl:1", "invalid type"],
+    );
+    check(
+        RECORDS,
+        &|t| t.replacen("\"verdict\":{", "\"verdict\":{\"best\":1,", 1),
+        &["records.jsonl:2", "unknown field `best`"],
+    );
     check(RECORDS, &|t| t.lines().take(3).map(|l| format!("{l}\n")).collect(), &["3 lines", "run.json says"]);
     check(RECORDS, &|t| t.replacen("compile.vx", "other.vx", 1), &["records.jsonl"]);
     check("fleet.toml", &|t| t + "[[hots]]\n", &["fleet.toml", "hots"]);
@@ -134,7 +149,11 @@ fn foreign_rows_are_refused_by_what_they_lack() {
             assert!(message.contains(part), "`{message}` lacks `{part}`");
         }
     };
-    check("old.json", r#"{"schema": 1, "gpu": "cardX"}"#, &["old.json", "schema 1", "this version reads runproof-bundle/1.0"]);
+    check(
+        "old.json",
+        r#"{"schema": 1, "gpu": "cardX"}"#,
+        &["old.json", "schema 1", "this version reads runproof-bundle/1.0"],
+    );
     check(
         "row.json",
         r#"{"test": "scan", "seconds": 1.25}"#,

@@ -74,7 +74,12 @@ fn each_missing_fact_of_t2_leaves_t1() {
     check("an empty stream", |r| entry(r).lines = 0, t1, "observed");
     check("probe not named", |r| r.placement.as_mut().unwrap().probes.clear(), t1, "observed");
     check("fact", |r| r.verdict.facts.placement = Fact::Absent, t1, "placement");
-    check("not placed", |r| r.placement.as_mut().unwrap().outcome = PlacementOutcome::NotPlaced, t1, "placement");
+    check(
+        "not placed",
+        |r| r.placement.as_mut().unwrap().outcome = PlacementOutcome::NotPlaced,
+        t1,
+        "placement",
+    );
     check("one command is not", |r| entry(r).outcome = PlacementOutcome::Inconclusive, t1, "placement");
     check("not accepted", |r| entry(r).processes[0].accepted = false, t1, "processes");
     check("not of the command", |r| entry(r).processes[0].descends = false, t1, "processes");
@@ -92,17 +97,32 @@ fn each_missing_fact_of_t2_leaves_t1() {
     check("above its probe", |r| line(r).grade = Some(Grade::Effect), t1, "records_grade");
     check("no work", |r| entry(r).work.clear(), t1, "device_work");
     check("another UUID", |r| entry(r).work[0].device = "GPU-x".into(), t1, "device_work");
-    check("fallback", |r| {
-        let mut other = entry(r).work[0].clone();
-        other.device = "Portable Computing Language/cpu".into();
-        entry(r).work.push(other);
-    }, t1, "no_fallback");
+    check(
+        "fallback",
+        |r| {
+            let mut other = entry(r).work[0].clone();
+            other.device = "Portable Computing Language/cpu".into();
+            entry(r).work.push(other);
+        },
+        t1,
+        "no_fallback",
+    );
     check("witness contradicts", |r| entry(r).witness = "contradicts".into(), t1, "witness");
     check("witness missing", |r| entry(r).witness = "missing".into(), t1, "witness");
     check("cuda has a witness", |r| entry(r).witness = "none".into(), t1, "witness");
     check("inconclusive", |r| entry(r).inconclusive.push("gap".into()), t1, "conclusive");
-    check("control seen", |r| r.placement.as_mut().unwrap().control.as_mut().unwrap().records = 1, t1, "control");
-    check("control accepted", |r| r.placement.as_mut().unwrap().control.as_mut().unwrap().accepted = true, t1, "control");
+    check(
+        "control seen",
+        |r| r.placement.as_mut().unwrap().control.as_mut().unwrap().records = 1,
+        t1,
+        "control",
+    );
+    check(
+        "control accepted",
+        |r| r.placement.as_mut().unwrap().control.as_mut().unwrap().accepted = true,
+        t1,
+        "control",
+    );
     check("control result lost", |r| r.placement.as_mut().unwrap().control = None, t1, "control");
 }
 
@@ -120,7 +140,15 @@ fn each_missing_fact_of_t1_leaves_t0_and_of_t0_nothing() {
     check("oracle", |r| r.verdict.facts.oracle = Fact::Absent, t0, "oracle");
     check("check lost", |r| r.result.checks.clear(), t0, "oracle");
     check("never executed", |r| r.result.checks[0].executed = 0, t0, "oracle");
-    check("NaN", |r| r.result.numeric = Some(Numeric { elements: 4, max_abs: "0".into(), max_rel: "0".into(), nan: 1, over: 0 }), t0, "oracle");
+    check(
+        "NaN",
+        |r| {
+            r.result.numeric =
+                Some(Numeric { elements: 4, max_abs: "0".into(), max_rel: "0".into(), nan: 1, over: 0 })
+        },
+        t0,
+        "oracle",
+    );
     check("RUN failed", |r| r.commands[0].exit_held = false, None, "run_part");
     check("RUN lost", |r| drop(r.commands.remove(0)), None, "run_part");
     check("all lost", |r| r.commands.clear(), None, "reached");
@@ -129,10 +157,15 @@ fn each_missing_fact_of_t1_leaves_t0_and_of_t0_nothing() {
 
 #[test]
 fn a_death_by_the_expected_signal_is_as_asked() {
-    check("signal", |r| {
-        r.commands[1].exit = Exit::Signal { number: 6, name: "SIGABRT".into() };
-        r.commands[1].expected = "signal SIGABRT".into();
-    }, Some(Tier::T2), "");
+    check(
+        "signal",
+        |r| {
+            r.commands[1].exit = Exit::Signal { number: 6, name: "SIGABRT".into() };
+            r.commands[1].expected = "signal SIGABRT".into();
+        },
+        Some(Tier::T2),
+        "",
+    );
 }
 
 #[test]
@@ -140,7 +173,8 @@ fn a_test_that_only_compiles_earns_t0_and_one_that_executes_nothing_else_earns_n
     let mut r = gpu();
     r.commands.truncate(1);
     r.declaration.directives.remove("EXEC_RUN");
-    r.verdict.goal = goal(&GoalInputs { executes: false, target: &r.key.target, declared_software: false, peers: false });
+    r.verdict.goal =
+        goal(&GoalInputs { executes: false, target: &r.key.target, declared_software: false, peers: false });
     assert_eq!((grade(&r).tier, r.verdict.goal), (Some(Tier::T0), Tier::T0));
     let mut r = gpu();
     r.commands.remove(0);

@@ -44,14 +44,20 @@ pub(super) fn probe_window(b: &Bundle<'_>, sink: &mut Sink) {
                 let span = match &l.msg {
                     Message::Kernel(k) => (k.start, k.end),
                     Message::KernelAgg { first, last, .. } => (*first, *last),
-                    Message::Memcpy { start, end, .. } | Message::PeerCopy { start, end, .. } => (*start, *end),
+                    Message::Memcpy { start, end, .. } | Message::PeerCopy { start, end, .. } => {
+                        (*start, *end)
+                    }
                     _ => continue,
                 };
                 // 0 is an end that never came.
                 let inside = span.0 >= command.started.utc && span.1 <= command.ended.utc;
                 let arrived = stamped.arr >= command.started.utc;
                 if !inside || !arrived {
-                    sink.at(&entry.raw, Some(i + 1), format!("this was not while command {} ran", command.index));
+                    sink.at(
+                        &entry.raw,
+                        Some(i + 1),
+                        format!("this was not while command {} ran", command.index),
+                    );
                 }
             }
         }

@@ -50,7 +50,8 @@ pub(super) fn stray(b: &Bundle<'_>, sink: &mut Sink) {
     }
     // What a killed run had begun is named by nobody, and that is no forgery.
     let begun = |path: &str| {
-        !b.complete() && ([LOGS, PLACEMENT, SOURCES].iter().any(|f| path.starts_with(f)) || path.ends_with(".new"))
+        !b.complete()
+            && ([LOGS, PLACEMENT, SOURCES].iter().any(|f| path.starts_with(f)) || path.ends_with(".new"))
     };
     for path in b.loaded.files.keys().filter(|p| !named.contains(*p) && !begun(p)) {
         sink.at(path, None, "nothing in the bundle names this file".into());
@@ -63,7 +64,9 @@ pub(super) fn sources(b: &Bundle<'_>, sink: &mut Sink) {
         let path = format!("{SOURCES}/{}", digest.hex());
         match b.loaded.files.get(&path) {
             Some((found, _)) if found == digest => {}
-            Some((found, _)) => sink.at(&path, None, format!("is {found}, not the test file that its name says")),
+            Some((found, _)) => {
+                sink.at(&path, None, format!("is {found}, not the test file that its name says"));
+            }
             // A killed run may not have come to it; a test that has a record has its file.
             None if !b.complete() && b.records().all(|(_, r)| &r.source != digest) => {}
             None => sink.at(&path, None, "the test file is missing".into()),
@@ -82,7 +85,10 @@ pub(super) fn logs(b: &Bundle<'_>, sink: &mut Sink) {
                     Some(log) => match b.loaded.files.get(log) {
                         Some((digest, bytes)) if *digest == output.digest && *bytes == output.bytes => {}
                         Some((digest, bytes)) => {
-                            sink.record(line, format!("{what}: `{log}` is {digest} of {bytes} bytes, not as recorded"));
+                            sink.record(
+                                line,
+                                format!("{what}: `{log}` is {digest} of {bytes} bytes, not as recorded"),
+                            );
                         }
                         None => sink.record(line, format!("{what}: `{log}` is missing")),
                     },

@@ -31,7 +31,10 @@ pub(super) fn exits(b: &Bundle<'_>, sink: &mut Sink) {
     for (line, r) in b.records() {
         for c in asked(&r.commands).filter(|c| c.exit_held != exit_fits(c)) {
             let held = if c.exit_held { "held" } else { "failed" };
-            sink.record(line, format!("command {}: recorded as {held}, {:?} against `{}`", c.index, c.exit, c.expected));
+            sink.record(
+                line,
+                format!("command {}: recorded as {held}, {:?} against `{}`", c.index, c.exit, c.expected),
+            );
         }
     }
 }
@@ -49,7 +52,13 @@ pub(super) fn stages(b: &Bundle<'_>, sink: &mut Sink) {
             if let ([stage], true, Exit::Code { .. } | Exit::Signal { .. }) = (&c.stages[..], plain, &c.exit)
                 && stage.exit != c.exit
             {
-                sink.record(line, format!("command {}: its program ended {:?}, the command {:?}", c.index, stage.exit, c.exit));
+                sink.record(
+                    line,
+                    format!(
+                        "command {}: its program ended {:?}, the command {:?}",
+                        c.index, stage.exit, c.exit
+                    ),
+                );
             }
         }
     }

@@ -4,10 +4,10 @@ use super::Sink;
 use crate::load::Bundle;
 use crate::rule::{names_position, number_fits, place_of};
 use crate::stream::{self, Answer, Stream};
+use runproof_records::PROBE_SCHEMA;
 use runproof_records::record::{Command, CommandPlacement, CommandRole, Device, Exit, Record};
 use runproof_records::verdict::{Fact, PlacementOutcome};
 use runproof_records::wire::{DeviceClass, Message, Role};
-use runproof_records::PROBE_SCHEMA;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An observed command with everything around it.
@@ -43,7 +43,9 @@ pub(super) fn hello(b: &Bundle<'_>, sink: &mut Sink) {
             let first = s.stream.lines(process.conn).min_by_key(|(_, l)| l.seq);
             let why = match first.map(|(_, l)| (&l.msg, l.seq)) {
                 Some((Message::Hello(h), 0)) if h.nonce != s.command.nonce => "said another command's nonce",
-                Some((Message::Hello(h), 0)) if h.v != PROBE_SCHEMA => "speaks another version of the protocol",
+                Some((Message::Hello(h), 0)) if h.v != PROBE_SCHEMA => {
+                    "speaks another version of the protocol"
+                }
                 Some((Message::Hello(h), 0)) if h.rc.values().any(|rc| *rc != 0) && conclusive(s.entry) => {
                     "has a probe that could not subscribe, and nothing says inconclusive"
                 }
@@ -75,7 +77,10 @@ pub(super) fn sequence(b: &Bundle<'_>, sink: &mut Sink) {
                 _ => false,
             });
             if lost && conclusive(s.entry) {
-                s.at(sink, &format!("connection {} lost records, and nothing says inconclusive", process.conn));
+                s.at(
+                    sink,
+                    &format!("connection {} lost records, and nothing says inconclusive", process.conn),
+                );
             }
         }
     }
@@ -90,7 +95,10 @@ pub(super) fn processes(b: &Bundle<'_>, sink: &mut Sink) {
         for p in s.entry.processes.iter().filter(|p| p.accepted) {
             let inner = s.stream.inner_connections().any(|c| c == p.conn);
             if inner && !p.descends {
-                s.at(sink, &format!("connection {} is accepted and does not descend from the command", p.conn));
+                s.at(
+                    sink,
+                    &format!("connection {} is accepted and does not descend from the command", p.conn),
+                );
             }
             if inner && s.stream.stamps(p.conn).any(|l| l.peer != p.peer) {
                 s.at(sink, &format!("connection {} has lines of another process", p.conn));
@@ -101,7 +109,8 @@ pub(super) fn processes(b: &Bundle<'_>, sink: &mut Sink) {
 
 pub(super) fn device(b: &Bundle<'_>, sink: &mut Sink) {
     for s in seen(b) {
-        if s.entry.outcome != PlacementOutcome::Placed && s.entry.outcome != PlacementOutcome::PlacedSoftware {
+        if s.entry.outcome != PlacementOutcome::Placed && s.entry.outcome != PlacementOutcome::PlacedSoftware
+        {
             continue;
         }
         let Some(wanted) = &s.record.device else {
@@ -153,7 +162,10 @@ pub(super) fn work(b: &Bundle<'_>, sink: &mut Sink) {
         for (key @ (name, place), n) in &recorded {
             let there = found.get(key).map_or(0, |f| f.1);
             if *n > there {
-                s.at(sink, &format!("{n} kernels `{name}` on {place} are recorded, the raw file has {there}"));
+                s.at(
+                    sink,
+                    &format!("{n} kernels `{name}` on {place} are recorded, the raw file has {there}"),
+                );
             }
         }
         for (key @ (name, place), (good, _)) in &found {
@@ -206,7 +218,10 @@ pub(super) fn witness(b: &Bundle<'_>, sink: &mut Sink) {
             of_device && start <= s.command.ended.utc && end >= s.command.started.utc
         });
         if !there {
-            s.at(sink, "the witness is said to agree, and no outer observation of the device is in the raw file");
+            s.at(
+                sink,
+                "the witness is said to agree, and no outer observation of the device is in the raw file",
+            );
         }
     }
 }
@@ -259,7 +274,10 @@ pub(super) fn control(b: &Bundle<'_>, sink: &mut Sink) {
         let control = r.placement.as_ref().and_then(|p| p.control.as_ref());
         let bearing = r.placement.as_ref().is_some_and(|p| p.outcome == PlacementOutcome::Placed);
         if b.run.selection.controls && bearing && control.is_none() {
-            sink.record(line, "controls were asked for, and the run with the device hidden is missing".into());
+            sink.record(
+                line,
+                "controls were asked for, and the run with the device hidden is missing".into(),
+            );
         }
         let Some(control) = control else { continue };
         if control.held != (control.records == 0 && !control.accepted) {
@@ -275,7 +293,10 @@ pub(super) fn control(b: &Bundle<'_>, sink: &mut Sink) {
         let hidden = seen.iter().filter(|s| s.line == line && control.commands.contains(&s.entry.command));
         let records: u64 = hidden.map(|s| s.stream.any_kernel()).sum();
         if control.records < records {
-            sink.record(line, format!("the control shows {records} kernels, {} are recorded", control.records));
+            sink.record(
+                line,
+                format!("the control shows {records} kernels, {} are recorded", control.records),
+            );
         }
     }
 }

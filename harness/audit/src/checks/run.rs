@@ -28,7 +28,12 @@ pub(super) fn head(b: &Bundle<'_>, sink: &mut Sink) {
     let Some(end) = &b.run.end else { return };
     let head = b.lines.last().map_or_else(|| sha256(b.run.nonce.as_bytes()), |l| l.digest.clone());
     if end.lines != b.lines.len() as u64 || end.head != head {
-        let what = format!("says {} lines up to {}, the records have {} up to {head}", end.lines, end.head, b.lines.len());
+        let what = format!(
+            "says {} lines up to {}, the records have {} up to {head}",
+            end.lines,
+            end.head,
+            b.lines.len()
+        );
         sink.at(RUN, None, what);
     }
 }
@@ -54,7 +59,10 @@ pub(super) fn identity(b: &Bundle<'_>, sink: &mut Sink) {
 pub(super) fn host(b: &Bundle<'_>, sink: &mut Sink) {
     for (line, r) in b.records() {
         if r.host != b.run.host {
-            sink.record(line, format!("was made on `{}` ({}), the run on `{}`", r.host.id, r.host.machine, b.run.host.id));
+            sink.record(
+                line,
+                format!("was made on `{}` ({}), the run on `{}`", r.host.id, r.host.machine, b.run.host.id),
+            );
         }
     }
 }
@@ -115,14 +123,20 @@ pub(super) fn attempts(b: &Bundle<'_>, sink: &mut Sink) {
             Line::Started(s) => {
                 let test = seen.entry(&s.key).or_default();
                 if test.open.is_some() || s.attempt != test.finished + 1 {
-                    sink.record(row.number, format!("attempt {} of `{}` does not follow the one before", s.attempt, s.key.test));
+                    sink.record(
+                        row.number,
+                        format!("attempt {} of `{}` does not follow the one before", s.attempt, s.key.test),
+                    );
                 }
                 test.open = Some(s.attempt);
             }
             Line::Finished(r) => {
                 let test = seen.entry(&r.key).or_default();
                 if test.open != Some(r.attempt) {
-                    sink.record(row.number, format!("attempt {} of `{}` ended and never started", r.attempt, r.key.test));
+                    sink.record(
+                        row.number,
+                        format!("attempt {} of `{}` ended and never started", r.attempt, r.key.test),
+                    );
                 }
                 test.open = None;
                 test.finished = r.attempt;

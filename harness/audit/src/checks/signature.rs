@@ -44,12 +44,14 @@ fn verify(envelope: &[u8], manifest: &[u8], options: &Options) -> Result<Option<
     let signed = pae(&payload);
     let mut by = None;
     for entry in envelope.get("signatures").and_then(Value::as_array).map_or(&[][..], Vec::as_slice) {
-        let signature = Signature::from_slice(&bytes(entry.get("sig"))?).map_err(|e| format!("no signature: {e}"))?;
+        let signature =
+            Signature::from_slice(&bytes(entry.get("sig"))?).map_err(|e| format!("no signature: {e}"))?;
         // The key id is a hint by whoever made the envelope: every trusted key is tried.
         let key = options.trusted.iter().find(|k| k.verify_strict(&signed, &signature).is_ok());
         by = by.or(key.map(|k| sha256(k.as_bytes()).hex().to_owned()));
     }
-    let statement: Value = serde_json::from_slice(&payload).map_err(|e| format!("the payload is no JSON: {e}"))?;
+    let statement: Value =
+        serde_json::from_slice(&payload).map_err(|e| format!("the payload is no JSON: {e}"))?;
     if statement.get("_type").and_then(Value::as_str) != Some("https://in-toto.io/Statement/v1") {
         return Err("the payload is no in-toto Statement v1".into());
     }

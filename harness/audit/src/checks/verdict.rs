@@ -11,7 +11,15 @@ pub(super) fn rule(b: &Bundle<'_>, sink: &mut Sink) {
     for (line, r) in b.records() {
         let used = &r.verdict.rule;
         if used.version != rule::RULE_VERSION || used.digest != digest {
-            sink.record(line, format!("was graded by rule {} ({}), not {} ({digest})", used.version, used.digest, rule::RULE_VERSION));
+            sink.record(
+                line,
+                format!(
+                    "was graded by rule {} ({}), not {} ({digest})",
+                    used.version,
+                    used.digest,
+                    rule::RULE_VERSION
+                ),
+            );
         }
     }
 }
@@ -45,7 +53,18 @@ pub(super) fn tier(b: &Bundle<'_>, sink: &mut Sink) {
         let v = &r.verdict;
         if (v.tier, v.grade, v.control) != (got.tier, got.grade, got.control) {
             let text = |t: Option<Tier>| t.map_or("none", Tier::as_str);
-            sink.record(line, format!("the rule gives {} ({:?}, control {}), recorded is {} ({:?}, control {})", text(got.tier), got.grade, got.control, text(v.tier), v.grade, v.control));
+            sink.record(
+                line,
+                format!(
+                    "the rule gives {} ({:?}, control {}), recorded is {} ({:?}, control {})",
+                    text(got.tier),
+                    got.grade,
+                    got.control,
+                    text(v.tier),
+                    v.grade,
+                    v.control
+                ),
+            );
         }
     }
 }
@@ -65,9 +84,15 @@ pub(super) fn state(b: &Bundle<'_>, sink: &mut Sink) {
         let ran = |exit: fn(&Exit) -> bool| r.commands.iter().any(|c| exit(&c.exit));
         let why = match r.verdict.state {
             State::Passed | State::Flaky | State::Xpassed if !reaches => "is below its goal",
-            State::Passed | State::Flaky | State::Xpassed if !everything_held(r) => "has a check or an exit that failed",
-            State::TimedOut if !ran(|e| matches!(e, Exit::TimedOut { .. })) => "has no command that timed out",
-            State::Crashed if !ran(|e| matches!(e, Exit::Signal { .. })) => "has no command that died by a signal",
+            State::Passed | State::Flaky | State::Xpassed if !everything_held(r) => {
+                "has a check or an exit that failed"
+            }
+            State::TimedOut if !ran(|e| matches!(e, Exit::TimedOut { .. })) => {
+                "has no command that timed out"
+            }
+            State::Crashed if !ran(|e| matches!(e, Exit::Signal { .. })) => {
+                "has no command that died by a signal"
+            }
             State::Refused if ran(|e| *e != Exit::NotReached) => "was refused and ran commands",
             _ => continue,
         };
@@ -119,7 +144,10 @@ pub(super) fn xfail(b: &Bundle<'_>, sink: &mut Sink) {
         };
         let passes = everything_held(r) && rule::tier(r).tier >= Some(r.verdict.goal);
         if !fits || passes {
-            sink.record(line, format!("is xfailed, and this is not the failure `{}` that it declares", xfail.expects));
+            sink.record(
+                line,
+                format!("is xfailed, and this is not the failure `{}` that it declares", xfail.expects),
+            );
         }
     }
 }
@@ -127,7 +155,9 @@ pub(super) fn xfail(b: &Bundle<'_>, sink: &mut Sink) {
 pub(super) fn flaky(b: &Bundle<'_>, sink: &mut Sink) {
     for (line, r) in b.records() {
         match r.verdict.state {
-            State::Passed if r.attempt > 1 => sink.record(line, "passed after a retry and is not flaky".into()),
+            State::Passed if r.attempt > 1 => {
+                sink.record(line, "passed after a retry and is not flaky".into());
+            }
             State::Flaky if r.attempt <= 1 => sink.record(line, "is flaky at its first attempt".into()),
             _ => {}
         }

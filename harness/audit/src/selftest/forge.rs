@@ -65,7 +65,8 @@ impl Forge {
         })?;
         let path = self.root.join(name);
         let text = fs::read_to_string(&path).ok()?;
-        let mut lines: Vec<Stamped> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
+        let mut lines: Vec<Stamped> =
+            text.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
         change(&mut lines)?;
         let text: Option<Vec<String>> = lines.iter().map(|l| serde_json::to_string(l).ok()).collect();
         fs::write(path, text?.join("\n") + "\n").ok()

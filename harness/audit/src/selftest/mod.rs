@@ -57,7 +57,10 @@ pub fn selftest(good: &Path, scratch: &Path) -> Result<SelfTest, String> {
         return Err(format!("{} is no good bundle to begin with: {finding}", good.display()));
     }
     if let Some(missing) = report.partial.first() {
-        return Err(format!("{} is not complete: {missing}; give a bundle that its run closed", good.display()));
+        return Err(format!(
+            "{} is not complete: {missing}; give a bundle that its run closed",
+            good.display()
+        ));
     }
     let name = good.canonicalize().ok().and_then(|p| p.file_name().map(ToOwned::to_owned));
     let name = name.ok_or_else(|| format!("{} has no name", good.display()))?;
@@ -87,7 +90,11 @@ pub fn selftest(good: &Path, scratch: &Path) -> Result<SelfTest, String> {
             }
         } else {
             let others: Vec<_> = fired.into_iter().collect();
-            let why = if others.is_empty() { "nothing caught it".into() } else { format!("caught by {}", others.join(", ")) };
+            let why = if others.is_empty() {
+                "nothing caught it".into()
+            } else {
+                format!("caught by {}", others.join(", "))
+            };
             out.escapes.push(Escape { mutation: mutation.what, killer: mutation.killer, why });
         }
     }

@@ -47,13 +47,19 @@ impl BundleError {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     "give a folder that this user may write to"
                 }
-                io::ErrorKind::AlreadyExists => "a bundle is never written over: use a new run id, or move the old one away",
+                io::ErrorKind::AlreadyExists => {
+                    "a bundle is never written over: use a new run id, or move the old one away"
+                }
                 io::ErrorKind::NotADirectory => "a file is in the way: give another folder for the bundles",
                 _ => "mend the file system or put the bundles elsewhere",
             },
-            Problem::RunId(_) => "a run id is letters, digits, `-`, `_` and `.`, and does not begin with a `.`",
+            Problem::RunId(_) => {
+                "a run id is letters, digits, `-`, `_` and `.`, and does not begin with a `.`"
+            }
             Problem::Unannounced(_) => "announce every test in the census before the first one starts",
-            Problem::Broken => "nothing more can be recorded in this run: see the first error, then run again",
+            Problem::Broken => {
+                "nothing more can be recorded in this run: see the first error, then run again"
+            }
             Problem::Encode(_) => "report this: every record can be encoded",
             Problem::Key(_) => "give an unencrypted ed25519 key in PKCS#8 PEM form, or run without a key",
         }

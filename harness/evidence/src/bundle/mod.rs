@@ -14,7 +14,9 @@ pub use manifest::{entries as manifest_entries, parse as parse_manifest, render 
 
 use crate::{digest, sign::Signer, tier};
 use error::at;
-use runproof_records::bundle::{CENSUS, Census, End, FLEET, LOGS, MANIFEST, PLACEMENT, RECORDS, RUN, Run, SIGNATURE, SOURCES};
+use runproof_records::bundle::{
+    CENSUS, Census, End, FLEET, LOGS, MANIFEST, PLACEMENT, RECORDS, RUN, Run, SIGNATURE, SOURCES,
+};
 use runproof_records::record::{Instant, Line, Record, Started, TestKey};
 use runproof_records::verdict::{State, Tier};
 use runproof_records::{Digest, RECORD_SCHEMA};
@@ -158,7 +160,13 @@ impl BundleWriter {
     ///
     /// # Errors
     /// The folder of the test cannot be made.
-    pub fn log_path(&self, key: &TestKey, attempt: u32, command: u32, stream: Stream) -> Result<Place, BundleError> {
+    pub fn log_path(
+        &self,
+        key: &TestKey,
+        attempt: u32,
+        command: u32,
+        stream: Stream,
+    ) -> Result<Place, BundleError> {
         let suffix = match stream {
             Stream::Stdout => "stdout",
             Stream::Stderr => "stderr",
@@ -191,7 +199,12 @@ impl BundleWriter {
     ///
     /// # Errors
     /// A file cannot be read back or written.
-    pub fn finish(self, at: Instant, interrupted: bool, signer: Option<&Signer>) -> Result<Finished, BundleError> {
+    pub fn finish(
+        self,
+        at: Instant,
+        interrupted: bool,
+        signer: Option<&Signer>,
+    ) -> Result<Finished, BundleError> {
         let chain = self.chain();
         if chain.broken {
             return Err(BundleError::new(&self.root.join(RECORDS), "closing the bundle", Problem::Broken));
@@ -245,9 +258,10 @@ impl BundleWriter {
         let mut text = to_json(&path, line)?;
         let prev = digest::of_bytes(text.as_bytes());
         text.push('\n');
-        let written = chain.file.write(text.as_bytes()).and_then(|n| {
-            if n == text.len() { Ok(()) } else { Err(std::io::ErrorKind::StorageFull.into()) }
-        });
+        let written = chain
+            .file
+            .write(text.as_bytes())
+            .and_then(|n| if n == text.len() { Ok(()) } else { Err(std::io::ErrorKind::StorageFull.into()) });
         if let Err(e) = written {
             chain.broken = true;
             return Err(at(&path, "writing a record")(e));

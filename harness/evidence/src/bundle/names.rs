@@ -44,17 +44,16 @@ mod tests {
     fn names_never_collide_and_are_legal() {
         let long = "x".repeat(5000);
         let longer = "x".repeat(5001);
-        let tests = ["a.x", "a.y", "a/x", "a-x", "A.x", "../a.x", "ä", "ö", "a b", "a\u{0}b", "", ".", &long, &longer];
+        let tests = [
+            "a.x", "a.y", "a/x", "a-x", "A.x", "../a.x", "ä", "ö", "a b", "a\u{0}b", "", ".", &long, &longer,
+        ];
         let targets = [Target::Host, Target::Shim, Target::Device { id: "host".into() }];
         let mut seen = BTreeSet::new();
         for suite in ["s", "t"] {
             for test in tests {
                 for target in &targets {
-                    let name = of_test(&TestKey {
-                        suite: suite.into(),
-                        test: test.into(),
-                        target: target.clone(),
-                    });
+                    let name =
+                        of_test(&TestKey { suite: suite.into(), test: test.into(), target: target.clone() });
                     assert!(name.len() < 100 && !name.contains('/') && !name.starts_with('.'), "{name}");
                     assert!(name.is_ascii() && !name.contains(['\0', ' ', ':']), "{name}");
                     assert!(seen.insert(name.to_lowercase()), "{name} twice");
@@ -65,7 +64,9 @@ mod tests {
 
     #[test]
     fn run_ids() {
-        for (id, expect) in [("r-1", true), ("", false), ("..", false), ("a/b", false), (".x", false), ("ä", false)] {
+        for (id, expect) in
+            [("r-1", true), ("", false), ("..", false), ("a/b", false), (".x", false), ("ä", false)]
+        {
             assert_eq!(is_plain(id), expect, "{id}");
         }
     }

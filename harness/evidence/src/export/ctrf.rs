@@ -167,7 +167,11 @@ fn case(bundle: &Bundle, test: &Test) -> Case {
         raw_status: state.as_str(),
         file_path: file(test).to_owned(),
         retries: test.attempts.len().checked_sub(1).filter(|n| *n > 0),
-        retry_attempts: if test.attempts.len() > 1 { test.attempts.iter().map(attempt).collect() } else { Vec::new() },
+        retry_attempts: if test.attempts.len() > 1 {
+            test.attempts.iter().map(attempt).collect()
+        } else {
+            Vec::new()
+        },
         flaky: state == State::Flaky,
         device: record.and_then(|r| r.device.as_ref()).map(|d| d.name.clone()),
         extra,

@@ -40,7 +40,11 @@ fn case(bundle: &Bundle, test: &Test) -> TestCase {
         let log = test.last().map(|r| transcript(&bundle.path, r)).unwrap_or_default();
         status.set_description(format!("{reason}\n{log}"));
     }
-    let earlier = if test.last().is_some() { test.attempts.split_last().map_or(&[][..], |(_, e)| e) } else { &test.attempts[..] };
+    let earlier = if test.last().is_some() {
+        test.attempts.split_last().map_or(&[][..], |(_, e)| e)
+    } else {
+        &test.attempts[..]
+    };
     status.add_reruns(earlier.iter().map(|r| rerun(bundle, r)));
     if state == State::Flaky {
         status.set_rerun_kind(FlakyOrRerun::Flaky);

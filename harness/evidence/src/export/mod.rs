@@ -46,7 +46,8 @@ fn file(test: &Test) -> &str {
 /// The line that a report points at: the first check that does not hold, else the first command that does not.
 fn line(record: &Record) -> u32 {
     let check = record.result.checks.iter().find(|c| c.executed > 0 && !c.held).map(|c| c.line);
-    let command = || record.commands.iter().find(|c| !c.exit_held && c.exit != Exit::NotReached).map(|c| c.line);
+    let command =
+        || record.commands.iter().find(|c| !c.exit_held && c.exit != Exit::NotReached).map(|c| c.line);
     check.or_else(command).unwrap_or(1)
 }
 
@@ -55,11 +56,22 @@ fn transcript(bundle: &std::path::Path, record: &Record) -> String {
     use std::fmt::Write as _;
     let mut out = String::new();
     for command in record.commands.iter().filter(|c| c.exit != Exit::NotReached) {
-        let _ = writeln!(out, "$ {}\n  {}, expected {}", visible(command.script.as_bytes()), ended(command), command.expected);
+        let _ = writeln!(
+            out,
+            "$ {}\n  {}, expected {}",
+            visible(command.script.as_bytes()),
+            ended(command),
+            command.expected
+        );
         for (name, output) in [("stdout", &command.stdout), ("stderr", &command.stderr)] {
             let Some(log) = &output.log else { continue };
             let (text, cut) = tail(&bundle.join(log));
-            let _ = writeln!(out, "--- {name}{}\n{}", if cut { " (its end; all of it is in the bundle)" } else { "" }, text);
+            let _ = writeln!(
+                out,
+                "--- {name}{}\n{}",
+                if cut { " (its end; all of it is in the bundle)" } else { "" },
+                text
+            );
         }
     }
     out

@@ -3,8 +3,8 @@
 
 use super::Rule;
 use runproof_records::record::{
-    Check, Command, CommandPlacement, CommandRole, Condition, Device, Exit, HiddenControl, Placement, PlacedLine,
-    Record, Target,
+    Check, Command, CommandPlacement, CommandRole, Condition, Device, Exit, HiddenControl, PlacedLine,
+    Placement, Record, Target,
 };
 use runproof_records::verdict::{Fact, Grade, PlacementOutcome};
 
@@ -144,7 +144,8 @@ impl<'a> View<'a> {
     }
 
     fn reached(&self) -> Held {
-        let ended = |c: &&Command| matches!(c.role, CommandRole::Run | CommandRole::Exec) && by_itself(&c.exit);
+        let ended =
+            |c: &&Command| matches!(c.role, CommandRole::Run | CommandRole::Exec) && by_itself(&c.exit);
         need(self.record.commands.iter().any(|c| ended(&c)), || "no command ran to its end".into())
     }
 
@@ -171,7 +172,9 @@ impl<'a> View<'a> {
 
     fn executed(&self) -> Held {
         self.enough(CommandRole::Exec, "EXEC_RUN")?;
-        need(self.commands(CommandRole::Exec).next().is_some(), || "nothing was executed: no EXEC_RUN".into())?;
+        need(self.commands(CommandRole::Exec).next().is_some(), || {
+            "nothing was executed: no EXEC_RUN".into()
+        })?;
         match self.commands(CommandRole::Exec).find(|c| c.stages.is_empty() || !by_itself(&c.exit)) {
             Some(c) => Err(format!("line {}: EXEC_RUN did not run to its end: {}", c.line, how(&c.exit))),
             None => Ok(()),
@@ -196,9 +199,10 @@ impl<'a> View<'a> {
             }
         }
         match &self.record.result.numeric {
-            Some(n) if n.over > 0 || n.nan > 0 => {
-                Err(format!("{} of {} numbers outside their tolerance, {} not a number", n.over, n.elements, n.nan))
-            }
+            Some(n) if n.over > 0 || n.nan > 0 => Err(format!(
+                "{} of {} numbers outside their tolerance, {} not a number",
+                n.over, n.elements, n.nan
+            )),
             _ => Ok(()),
         }
     }
@@ -246,7 +250,9 @@ impl<'a> View<'a> {
         for command in self.commands(CommandRole::Exec) {
             let mut of = placement.commands.iter().filter(|e| e.command == command.index);
             let unique = of.next().is_some_and(|entry| entry.lines > 0) && of.next().is_none();
-            need(unique, || format!("unobserved: no probe reported on the EXEC_RUN of line {}", command.line))?;
+            need(unique, || {
+                format!("unobserved: no probe reported on the EXEC_RUN of line {}", command.line)
+            })?;
         }
         Ok(())
     }
@@ -316,7 +322,8 @@ impl<'a> View<'a> {
         let device = self.device()?;
         for (entry, line) in self.applying().filter(|(_, l)| self.is_work(l) && !by_position(l)) {
             let kind = &line.pattern.record;
-            let on = entry.work.iter().any(|w| &w.record == kind && w.count > 0 && is_on(device, kind, &w.device));
+            let on =
+                entry.work.iter().any(|w| &w.record == kind && w.count > 0 && is_on(device, kind, &w.device));
             need(on, || format!("no {kind} of this run was recorded on {}", identity_text(device)))?;
         }
         let any = self.entries().flat_map(|e| &e.work).any(|w| {
@@ -330,7 +337,9 @@ impl<'a> View<'a> {
         let kind = &self.device()?.kind;
         let without = !self.rule.witnessed_kinds.contains(kind);
         match self.bearing().find(|e| e.witness != "agrees" && !(without && e.witness == "none")) {
-            Some(e) => Err(format!("the outer witness of `{kind}` says `{}` on command {}", e.witness, e.command)),
+            Some(e) => {
+                Err(format!("the outer witness of `{kind}` says `{}` on command {}", e.witness, e.command))
+            }
             None => Ok(()),
         }
     }
@@ -351,7 +360,9 @@ impl<'a> View<'a> {
         }
         let work = self.entries().flat_map(|e| &e.work).filter(|w| w.record == "kernel");
         match work.into_iter().find(|w| !is_on(device, "kernel", &w.device)) {
-            Some(w) => Err(format!("kernel `{}` ran on {}, not on {}", w.name, w.device, identity_text(device))),
+            Some(w) => {
+                Err(format!("kernel `{}` ran on {}, not on {}", w.name, w.device, identity_text(device)))
+            }
             None => Ok(()),
         }
     }

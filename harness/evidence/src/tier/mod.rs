@@ -75,10 +75,8 @@ struct Atom {
 
 /// Version and digest of the rule that [`grade`] interprets.
 pub fn rule() -> RuleRef {
-    static REF: LazyLock<RuleRef> = LazyLock::new(|| RuleRef {
-        version: RULE.version,
-        digest: digest::of_bytes(RULE_TEXT.as_bytes()),
-    });
+    static REF: LazyLock<RuleRef> =
+        LazyLock::new(|| RuleRef { version: RULE.version, digest: digest::of_bytes(RULE_TEXT.as_bytes()) });
     REF.clone()
 }
 
@@ -88,7 +86,8 @@ pub fn rule() -> RuleRef {
 pub fn grade(record: &Record) -> Graded {
     let view = atoms::View::new(record, &RULE);
     let tier = RULE.row.iter().find(|row| row.when.iter().all(|a| view.check(a).is_ok())).map(|row| row.tier);
-    let missing = if tier >= Some(record.verdict.goal) { Vec::new() } else { missing(&view, record.verdict.goal) };
+    let missing =
+        if tier >= Some(record.verdict.goal) { Vec::new() } else { missing(&view, record.verdict.goal) };
     let placed = tier == Some(Tier::T2);
     Graded {
         tier,

@@ -155,7 +155,10 @@ pub fn device_h200() -> Device {
         driver: "570.1".into(),
         runtime: "12.8".into(),
         software: false,
-        agreement: vec![agrees("capability", "sm_90", "sm_90"), agrees("memory", "150754820096", "150754820000")],
+        agreement: vec![
+            agrees("capability", "sm_90", "sm_90"),
+            agrees("memory", "150754820096", "150754820000"),
+        ],
         masks: BTreeMap::from([("CUDA_DEVICE_ORDER".into(), "PCI_BUS_ID".into())]),
         undeclared_overrides: vec![],
     }
@@ -198,7 +201,15 @@ impl Maker {
         at(self.now)
     }
 
-    pub fn command(&mut self, key: &TestKey, attempt: u32, index: u32, role: CommandRole, code: i32, out: &str) -> Command {
+    pub fn command(
+        &mut self,
+        key: &TestKey,
+        attempt: u32,
+        index: u32,
+        role: CommandRole,
+        code: i32,
+        out: &str,
+    ) -> Command {
         self.nonce += 1;
         let started = self.tick();
         // Room for the kernels of a fake stream.
@@ -291,7 +302,13 @@ impl Maker {
 }
 
 /// Makes the declaration and checks of a test with one `RUN`, one `EXEC_RUN` and one `EXPECT`.
-pub fn executed(m: &mut Maker, key: &TestKey, attempt: u32, source: &runproof_records::Digest, code: i32) -> Record {
+pub fn executed(
+    m: &mut Maker,
+    key: &TestKey,
+    attempt: u32,
+    source: &runproof_records::Digest,
+    code: i32,
+) -> Record {
     let mut r = m.record(key, attempt, source);
     r.declaration.directives =
         BTreeMap::from([("RUN".into(), 1), ("EXEC_RUN".into(), 1), ("EXPECT".into(), 1)]);
@@ -336,15 +353,13 @@ pub fn place(m: &mut Maker, r: &mut Record, device: Device, control: bool) {
         hidden = Some(HiddenControl { commands: vec![2], records: 0, accepted: false, held: true });
     }
     r.placement = Some(Placement {
-        probes: vec![
-            ProbeUse {
-                id: format!("{}.inner", device.kind),
-                version: "1".into(),
-                role: Role::Inner,
-                grade: Grade::Event,
-                library: Some(digest::of_bytes(b"probe")),
-            },
-        ],
+        probes: vec![ProbeUse {
+            id: format!("{}.inner", device.kind),
+            version: "1".into(),
+            role: Role::Inner,
+            grade: Grade::Event,
+            library: Some(digest::of_bytes(b"probe")),
+        }],
         commands,
         outcome,
         reason: String::new(),
@@ -355,7 +370,14 @@ pub fn place(m: &mut Maker, r: &mut Record, device: Device, control: bool) {
     r.device = Some(device);
 }
 
-fn observe(m: &mut Maker, r: &Record, device: &Device, index: u32, kernels: u64, outcome: PlacementOutcome) -> CommandPlacement {
+fn observe(
+    m: &mut Maker,
+    r: &Record,
+    device: &Device,
+    index: u32,
+    kernels: u64,
+    outcome: PlacementOutcome,
+) -> CommandPlacement {
     let c = &r.commands[index as usize];
     let t = c.started.utc + 1_000_000;
     let peer = 4242;
@@ -577,8 +599,11 @@ pub fn write_all(m: &mut Maker) {
             }
             ("xfail.vx", _) => {
                 let mut r = executed(m, &key, 1, &source, 1);
-                r.declaration.xfail =
-                    Some(Xfail { expects: "fail".into(), reason: "known".into(), review: "2026-12-01".into() });
+                r.declaration.xfail = Some(Xfail {
+                    expects: "fail".into(),
+                    reason: "known".into(),
+                    review: "2026-12-01".into(),
+                });
                 r.verdict.state = State::Xfailed;
                 m.append(r);
             }
