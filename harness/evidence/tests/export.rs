@@ -1,5 +1,7 @@
 //! Exports: every announced test is in every one of them, and every one of them can be read.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod good;
 
 use good::*;

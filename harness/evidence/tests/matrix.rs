@@ -1,5 +1,7 @@
 //! The matrix: what fills a cell, what does not, and what is said about the rest.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod good;
 
 use good::*;
