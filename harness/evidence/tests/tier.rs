@@ -1,5 +1,7 @@
 //! The tier function, row by row: what a record has to show, and what each missing fact costs.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod good;
 
 use good::*;
@@ -144,7 +146,7 @@ fn each_missing_fact_of_t1_leaves_t0_and_of_t0_nothing() {
         "NaN",
         |r| {
             r.result.numeric =
-                Some(Numeric { elements: 4, max_abs: "0".into(), max_rel: "0".into(), nan: 1, over: 0 })
+                Some(Numeric { elements: 4, max_abs: "0".into(), max_rel: "0".into(), nan: 1, over: 0 });
         },
         t0,
         "oracle",

@@ -25,7 +25,7 @@ pub(super) fn fleet(b: &Bundle<'_>, sink: &mut Sink) {
                 sink.record(line, format!("is of device `{}`, the test was for `{id}`", d.id));
             }
             (Target::Host | Target::Shim, Some(_)) => {
-                sink.record(line, "ran on the host and has a device".into())
+                sink.record(line, "ran on the host and has a device".into());
             }
             _ => {}
         }
