@@ -13,3 +13,4 @@ pub mod tier;
 
 pub use bundle::{BundleError, BundleWriter};
 pub use read::{Bundle, ReadError};
+pub use sign::Signer;

@@ -38,6 +38,11 @@ impl BundleError {
         Self { path: path.to_owned(), doing, problem }
     }
 
+    /// A file of the bundle that its caller could not write.
+    pub fn io(path: &Path, doing: &'static str, error: io::Error) -> Self {
+        Self::new(path, doing, Problem::Io(error))
+    }
+
     fn way_out(&self) -> &'static str {
         match &self.problem {
             Problem::Io(e) => match e.kind() {

@@ -1,0 +1,343 @@
+//! Which suites there are and which files each claims. Every file under a suite's root is claimed as a test
+//! (`files`), claimed as something else (`exclude`), or reported as claimed by nobody: a test cannot be lost
+//! by a wrong path.
+
+use super::config::{self, Config, FolderConfig};
+use crate::diag::Problem;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A suite: a folder with a configuration file that names its test files.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Root folder, absolute.
+    pub root: PathBuf,
+    /// Name, unique in a run.
+    pub name: String,
+    /// The root's configuration first, then those of folders below it, outer before inner.
+    pub configs: Vec<FolderConfig>,
+    /// Test files relative to the root, with `/`, sorted.
+    pub files: Vec<String>,
+    /// Files that neither `files` nor `exclude` claims, sorted.
+    pub unclaimed: Vec<String>,
+}
+
+impl Suite {
+    /// The root's configuration.
+    pub fn config(&self) -> &Config {
+        &self.configs[0].config
+    }
+
+    /// A path that the configuration names relative to its file.
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+}
+
+/// Finds the suites at or below each of `places`; a place inside a suite finds that suite.
+///
+/// # Errors
+/// Every problem of every configuration file found, a place without any suite, two suites with one name.
+pub fn find_suites(places: &[PathBuf]) -> Result<Vec<Suite>, Vec<Problem>> {
+    let mut roots = BTreeSet::new();
+    let mut problems = Vec::new();
+    for place in places {
+        match roots_for(place) {
+            Ok(found) => roots.extend(found),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let mut suites: Vec<Suite> = Vec::new();
+    for root in &roots {
+        match open(root, &roots) {
+            Ok(suite) => {
+                if let Some(other) = suites.iter().find(|s| s.name == suite.name) {
+                    problems.push(
+                        Problem::new(
+                            "duplicate-suite",
+                            format!(
+                                "two suites are named `{}`: `{}` and `{}`",
+                                suite.name,
+                                show(&other.root),
+                                show(root)
+                            ),
+                        )
+                        .help("give one of them another `[suite] name`: names key the evidence"),
+                    );
+                }
+                suites.push(suite);
+            }
+            Err(more) => problems.extend(more),
+        }
+    }
+    if problems.is_empty() { Ok(suites) } else { Err(problems) }
+}
+
+/// A path for a message: relative to the current folder where that is shorter.
+pub fn show(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let short = here.and_then(|h| path.strip_prefix(h).ok().map(Path::to_path_buf));
+    match short {
+        Some(p) if p.as_os_str().is_empty() => ".".to_owned(),
+        Some(p) => p.display().to_string(),
+        None => path.display().to_string(),
+    }
+}
+
+fn roots_for(place: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let absolute = std::fs::canonicalize(place).map_err(|e| {
+        Problem::new("no-suite", format!("`{}` cannot be found: {e}", place.display()))
+            .help("name a folder that has (or lies in, or contains) a `runproof.toml`")
+    })?;
+    let start = if absolute.is_dir() { absolute.as_path() } else { absolute.parent().unwrap_or(&absolute) };
+    for folder in start.ancestors() {
+        if is_suite_root(&folder.join(config::FILE)) {
+            return Ok(vec![folder.to_path_buf()]);
+        }
+    }
+    let found: Vec<PathBuf> = walkdir::WalkDir::new(start)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(|e| e.depth() == 0 || !is_out_of_bounds(e))
+        .filter_map(Result::ok)
+        .filter(|e| e.file_name() == config::FILE && is_suite_root(e.path()))
+        .filter_map(|e| e.path().parent().map(Path::to_path_buf))
+        .collect();
+    if found.is_empty() {
+        return Err(Problem::new("no-suite", format!("no suite at, above or below `{}`", show(start))).help(
+            "a suite is a folder with a `runproof.toml`, at least:\n[suite]\nfiles = [\"**/*.test\"]",
+        ));
+    }
+    Ok(found)
+}
+
+/// Folders that hold no suites of a project: hidden ones, build output, evidence.
+fn is_out_of_bounds(entry: &walkdir::DirEntry) -> bool {
+    let name = entry.file_name().to_string_lossy();
+    entry.file_type().is_dir()
+        && (name.starts_with('.')
+            || name == "node_modules"
+            || name == crate::run::OUTPUT_FOLDER
+            || is_cargo_target(entry.path()))
+}
+
+fn is_cargo_target(path: &Path) -> bool {
+    path.file_name().is_some_and(|n| n == "target") && path.join("CACHEDIR.TAG").exists()
+}
+
+/// A file that cannot be read or parsed counts as a root, so that its problem is reported and not stepped over.
+fn is_suite_root(path: &Path) -> bool {
+    match std::fs::read_to_string(path) {
+        Ok(text) => match text.parse::<toml::Table>() {
+            Ok(table) => table
+                .get("suite")
+                .and_then(toml::Value::as_table)
+                .is_none_or(|s| s.contains_key("name") || s.contains_key("files") || s.is_empty()),
+            Err(_) => true,
+        },
+        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+    }
+}
+
+fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
+    let file = root.join(config::FILE);
+    let (source, config) = config::read(&file, &show(&file))?;
+    let name = config.suite.name.as_ref().map_or_else(
+        || root.file_name().map_or_else(|| "suite".to_owned(), |n| n.to_string_lossy().into_owned()),
+        |n| n.get_ref().clone(),
+    );
+    let mut problems = Vec::new();
+    let Some(patterns) = config.suite.files.clone() else {
+        return Err(vec![
+            Problem::new("no-files", format!("suite `{name}` does not say which files are tests"))
+                .at(
+                    &source,
+                    runproof_directives::Span::new(0, source.bytes.len().min(1)),
+                    "no `files` in `[suite]`",
+                )
+                .help("add `files = [\"**/*.test\"]` under `[suite]`"),
+        ]);
+    };
+    let compile = |list: Vec<toml::Spanned<String>>| -> Vec<glob::Pattern> {
+        list.into_iter().filter_map(|p| glob::Pattern::new(p.get_ref()).ok()).collect()
+    };
+    let wanted = compile(patterns);
+    let excluded = compile(config.suite.exclude.clone().unwrap_or_default());
+    let named: BTreeSet<PathBuf> = [config.devices.fleet.as_ref(), config.report.reasons.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(|p| root.join(p.get_ref()))
+        .collect();
+    let mut suite = Suite {
+        root: root.to_path_buf(),
+        name,
+        configs: vec![FolderConfig { folder: String::new(), source, config }],
+        files: Vec::new(),
+        unclaimed: Vec::new(),
+    };
+    let walk = walkdir::WalkDir::new(root).into_iter().filter_entry(|e| {
+        e.depth() == 0
+            || !(is_out_of_bounds(e) || (e.file_type().is_dir() && roots_or_suite(e.path(), roots)))
+    });
+    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+    for entry in walk {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(e) => {
+                problems.push(
+                    Problem::new(
+                        "unreadable-file",
+                        format!("a folder of suite `{}` cannot be read: {e}", suite.name),
+                    )
+                    .help("make it readable or take it out of the suite's root"),
+                );
+                continue;
+            }
+        };
+        if entry.file_type().is_dir() || entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        let Some(relative) = relative(root, entry.path()) else {
+            problems.push(
+                Problem::new(
+                    "unreadable-file",
+                    format!("the name of `{}` is not UTF-8", entry.path().display()),
+                )
+                .help("rename the file: test ids are UTF-8"),
+            );
+            continue;
+        };
+        if entry.file_name() == config::FILE {
+            if entry.depth() > 1 {
+                read_folder(&mut suite, entry.path(), &relative, &mut problems);
+            }
+        } else if excluded.iter().any(|p| p.matches_with(&relative, options)) {
+        } else if wanted.iter().any(|p| p.matches_with(&relative, options)) {
+            suite.files.push(relative);
+        } else if !named.contains(entry.path()) {
+            suite.unclaimed.push(relative);
+        }
+    }
+    suite.files.sort();
+    suite.unclaimed.sort();
+    suite.configs.sort_by(|a, b| a.folder.cmp(&b.folder));
+    if problems.is_empty() { Ok(suite) } else { Err(problems) }
+}
+
+/// A folder that is the root of another suite.
+fn roots_or_suite(path: &Path, roots: &BTreeSet<PathBuf>) -> bool {
+    roots.contains(path) || {
+        let file = path.join(config::FILE);
+        file.exists() && is_suite_root(&file)
+    }
+}
+
+fn read_folder(suite: &mut Suite, path: &Path, relative: &str, problems: &mut Vec<Problem>) {
+    match config::read(path, &show(path)) {
+        Ok((source, config)) => {
+            problems.extend(config.check_folder(&source));
+            let folder =
+                relative.strip_suffix(config::FILE).unwrap_or(relative).trim_end_matches('/').to_owned();
+            suite.configs.push(FolderConfig { folder, source, config });
+        }
+        Err(more) => problems.extend(more),
+    }
+}
+
+fn relative(root: &Path, path: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> = path.strip_prefix(root).ok()?.iter().map(|p| p.to_str()).collect();
+    Some(parts?.join("/"))
+}
+
+/// Folder configurations that apply to a file, outermost first.
+pub fn configs_for<'a>(suite: &'a Suite, file: &str) -> Vec<&'a FolderConfig> {
+    suite
+        .configs
+        .iter()
+        .filter(|c| {
+            c.folder.is_empty() || file.strip_prefix(&c.folder).is_some_and(|rest| rest.starts_with('/'))
+        })
+        .collect()
+}
+
+/// Files whose names differ only in letter case: they are one file on some hosts.
+pub fn case_clashes(files: &[String]) -> Vec<(String, String)> {
+    let mut seen: BTreeMap<String, &String> = BTreeMap::new();
+    let mut clashes = Vec::new();
+    for file in files {
+        if let Some(other) = seen.insert(file.to_lowercase(), file) {
+            clashes.push((other.clone(), file.clone()));
+        }
+    }
+    clashes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suite(files: &[(&str, &str)]) -> (tempfile::TempDir, Result<Vec<Suite>, Vec<Problem>>) {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let found = find_suites(&[dir.path().to_path_buf()]);
+        (dir, found)
+    }
+
+    #[test]
+    fn every_file_is_claimed_or_named() {
+        let (_dir, found) = suite(&[
+            ("runproof.toml", "[suite]\nname = \"s\"\nfiles = [\"**/*.vx\"]\nexclude = [\"Inputs/**\"]\n"),
+            ("a.vx", ""),
+            ("deep/er/b.vx", ""),
+            ("Inputs/data.txt", ""),
+            ("stray.txt", ""),
+            (".hidden", ""),
+        ]);
+        let suites = found.unwrap();
+        assert_eq!(suites[0].files, ["a.vx", "deep/er/b.vx"]);
+        assert_eq!(suites[0].unclaimed, ["stray.txt"]);
+    }
+
+    #[test]
+    fn a_nested_suite_is_its_own_and_a_folder_file_overrides() {
+        let (_dir, found) = suite(&[
+            ("runproof.toml", "[suite]\nname = \"outer\"\nfiles = [\"**/*.vx\"]\n"),
+            ("inner/runproof.toml", "[suite]\nname = \"inner\"\nfiles = [\"*.vx\"]\n"),
+            ("inner/a.vx", ""),
+            ("slow/runproof.toml", "[suite]\ntimeout = \"2m\"\n"),
+            ("slow/b.vx", ""),
+        ]);
+        let suites = found.unwrap();
+        assert_eq!(suites.len(), 1, "a place at a suite's root finds that suite");
+        assert_eq!(suites[0].files, ["slow/b.vx"]);
+        assert_eq!(configs_for(&suites[0], "slow/b.vx").len(), 2);
+        assert_eq!(configs_for(&suites[0], "slower.vx").len(), 1);
+    }
+
+    #[test]
+    fn no_suite_is_an_error_with_a_way_out() {
+        let (_dir, found) = suite(&[("a.vx", "// RUN: true\n")]);
+        let problems = found.unwrap_err();
+        assert_eq!(problems[0].code, "no-suite");
+        assert!(problems[0].help[0].contains("files ="));
+    }
+
+    #[test]
+    fn two_suites_with_one_name_are_refused() {
+        let (_dir, found) = suite(&[
+            ("a/runproof.toml", "[suite]\nname = \"s\"\nfiles = [\"*.vx\"]\n"),
+            ("b/runproof.toml", "[suite]\nname = \"s\"\nfiles = [\"*.vx\"]\n"),
+        ]);
+        assert_eq!(found.unwrap_err()[0].code, "duplicate-suite");
+    }
+
+    #[test]
+    fn a_suite_must_say_its_files() {
+        let (_dir, found) = suite(&[("runproof.toml", "[suite]\nname = \"s\"\n")]);
+        assert_eq!(found.unwrap_err()[0].code, "no-files");
+    }
+}

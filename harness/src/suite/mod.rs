@@ -1,0 +1,12 @@
+//! Suites: their configuration, their files, the features of the host they run on. What must not enter:
+//! running anything.
+
+pub mod config;
+pub mod discover;
+pub mod features;
+pub mod settings;
+pub mod tools;
+
+pub use config::{Config, FolderConfig};
+pub use discover::{Suite, find_suites};
+pub use settings::Settings;
