@@ -68,7 +68,12 @@ fn each_missing_fact_of_t2_leaves_t1() {
     check("undeclared", |r| device(r).declared = false, t1, "as_declared");
     check("not compared", |r| device(r).agreement.clear(), t1, "as_declared");
     check("a fact disagrees", |r| device(r).agreement[1].agrees = false, t1, "as_declared");
-    check("no identity", |r| device(r).identity.uuid = None, t1, "identity");
+    check(
+        "no identity",
+        |r| (device(r).identity.uuid, device(r).identity.bus) = (None, None),
+        t1,
+        "identity",
+    );
     check("override", |r| device(r).undeclared_overrides.push("X".into()), t1, "untainted");
     check("emulated", |r| r.host.emulation.push("qemu".into()), t1, "native");
     check("no probe", |r| r.placement = None, t1, "observed");

@@ -472,7 +472,7 @@ pub struct Work {
     pub record: String,
     /// Name of the kernel, direction of the copy; empty where there is none.
     pub name: String,
-    /// Device, by UUID or `platform/name`.
+    /// Device, by UUID, else by PCI address, else by `platform/name`.
     pub device: String,
     /// How many.
     pub count: u64,

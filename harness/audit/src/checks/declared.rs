@@ -56,9 +56,13 @@ fn all_agree(device: &Device) -> bool {
 
 fn recognised(identity: &IdentityDecl, device: &Device) -> bool {
     match identity {
-        IdentityDecl::Uuid(uuid) => device.identity.uuid.as_ref() == Some(uuid),
-        IdentityDecl::Bus(bus) => device.identity.bus.as_ref() == Some(bus),
-        IdentityDecl::Model(model) => glob(model, &device.name),
+        IdentityDecl::Uuid(uuid) => {
+            device.identity.uuid.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(uuid))
+        }
+        IdentityDecl::Bus(bus) => {
+            device.identity.bus.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(bus))
+        }
+        IdentityDecl::Model(model) => model.split('|').any(|model| glob(model, &device.name)),
     }
 }
 
