@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn links_are_relative_to_the_table() {
         let check = |path: &str, home: &str, expect: &str| {
-            assert_eq!(relative(Path::new(path), Path::new(home)), expect)
+            assert_eq!(relative(Path::new(path), Path::new(home)), expect);
         };
         check("/r/docs/evidence/a", "/r/docs", "evidence/a");
         check("/r/out/a", "/r/docs/tables", "../../out/a");
