@@ -24,6 +24,7 @@ fn gpu(n: u32) -> Device {
         driver: "580.1".into(),
         visible: true,
         mig: None,
+        facts: std::collections::BTreeMap::new(),
     }
 }
 
@@ -62,6 +63,7 @@ fn sample(uuid: &str, procs: &[i32], busy: Option<u64>) -> Message {
         start: START,
         end: END,
         procs,
+        of_run: vec![],
         busy_ns: busy,
         source: "list".into(),
     })

@@ -154,6 +154,7 @@ impl Liar {
                 driver,
                 visible: true,
                 mig: None,
+                facts: std::collections::BTreeMap::new(),
             }),
             Message::Context { dev: 0, t: now },
             Message::Kernel(Kernel {

@@ -19,6 +19,7 @@ fn device(dev: u32, name: &str, capability: Option<&str>) -> Device {
         driver: "1.2".into(),
         visible: true,
         mig: None,
+        facts: BTreeMap::new(),
     }
 }
 
