@@ -132,7 +132,10 @@ impl<'r, 'p> Steps<'r, 'p> {
                 let record = &device.record;
                 s.value("%{device}", &record.id)
                     .value("%{device.kind}", &record.kind)
-                    .value("%{device.index}", device.wire.dev.to_string())
+                    .value(
+                        "%{device.index}",
+                        self.run.kinds.index_for_program(&record.kind, &device.wire).to_string(),
+                    )
                     .value("%{device.uuid}", record.identity.uuid.clone().unwrap_or_default())
                     .value("%{device.capability}", &record.capability);
             }
@@ -233,8 +236,9 @@ impl<'r, 'p> Steps<'r, 'p> {
             .into_iter()
             .map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned()))
             .collect();
-        env.extend(self.run.kinds.point_at(&kind, &self.devices()[0].wire));
-        let witness = self.run.kinds.start_outer(&kind, &session);
+        let devices: Vec<_> = self.devices().iter().map(|d| d.wire.clone()).collect();
+        env.extend(self.run.kinds.point_at(&kind, &devices));
+        let witness = self.run.kinds.start_outer(&kind, &devices, &session);
         let once = self.once(step, role, payload, &env, &|until: Instant| {
             session.flush(until.saturating_duration_since(Instant::now()));
         })?;

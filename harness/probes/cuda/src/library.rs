@@ -49,11 +49,10 @@ pub fn open(driver: u32) -> Result<Opened, String> {
 /// The version in the file name of the driver library that this process has mapped
 /// (`libcuda.so.580.159.04`), which is the kernel module's if it is the real one. Empty when the name has none.
 pub fn driver_file_version(maps: &str) -> String {
-    let versions = maps.lines().filter_map(|line| line.rsplit_once("/libcuda.so.").map(|(_, version)| version));
+    let versions =
+        maps.lines().filter_map(|line| line.rsplit_once("/libcuda.so.").map(|(_, version)| version));
     versions
-        .filter(|version| {
-            version.contains('.') && version.chars().all(|c| c.is_ascii_digit() || c == '.')
-        })
+        .filter(|version| version.contains('.') && version.chars().all(|c| c.is_ascii_digit() || c == '.'))
         .next()
         .unwrap_or_default()
         .to_owned()
@@ -66,7 +65,8 @@ mod tests {
     #[test]
     fn the_driver_is_known_by_its_file() {
         let line = |path: &str| format!("7f00-7f01 r-xp 00000000 00:1 2    {path}\n");
-        let maps = [line("/usr/lib/libc.so.6"), line("/usr/local/nvidia/lib64/libcuda.so.580.159.04")].concat();
+        let maps =
+            [line("/usr/lib/libc.so.6"), line("/usr/local/nvidia/lib64/libcuda.so.580.159.04")].concat();
         assert_eq!(driver_file_version(&maps), "580.159.04");
         assert_eq!(driver_file_version(&line("/home/u/libcuda.so.1")), "");
         assert_eq!(driver_file_version(""), "");

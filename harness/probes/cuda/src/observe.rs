@@ -196,7 +196,9 @@ impl State {
         let known = |dev: &u32| self.devices.contains(dev) && self.contexts.contains(dev);
         match line {
             Message::Kernel(kernel) => known(&kernel.dev),
-            Message::Memcpy { dev, .. } | Message::Memset { dev, .. } | Message::Alloc { dev, .. } => known(dev),
+            Message::Memcpy { dev, .. } | Message::Memset { dev, .. } | Message::Alloc { dev, .. } => {
+                known(dev)
+            }
             Message::PeerCopy { src, dst, .. } => known(src) && known(dst),
             _ => true,
         }

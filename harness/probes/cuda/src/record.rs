@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn transfers_name_their_direction() {
-        let copy = |of: u8| read(kind::MEMCPY, &[(4, &[of]), (8, &eight(64)), (16, &eight(1)), (24, &eight(2))]);
+        let copy =
+            |of: u8| read(kind::MEMCPY, &[(4, &[of]), (8, &eight(64)), (16, &eight(1)), (24, &eight(2))]);
         let directions: Vec<_> = (0..=11)
             .map(|of| match copy(of) {
                 Some(Message::Memcpy { dir, bytes: 64, start: 1, end: 2, dev: 0 }) => format!("{dir:?}"),

@@ -195,7 +195,13 @@ unsafe extern "C" fn on_request(buffer: *mut *mut u8, size: *mut usize, records:
     }
 }
 
-unsafe extern "C" fn on_complete(context: *mut c_void, stream: u32, buffer: *mut u8, _size: usize, valid: usize) {
+unsafe extern "C" fn on_complete(
+    context: *mut c_void,
+    stream: u32,
+    buffer: *mut u8,
+    _size: usize,
+    valid: usize,
+) {
     let Some(api) = api() else { return };
     guarded(|handlers| {
         let mut record: *mut u8 = null_mut();
