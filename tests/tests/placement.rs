@@ -135,7 +135,7 @@ fn check(run: &Run, outcome: PlacementOutcome, says: &str) {
 
 #[track_caller]
 fn liar(mode: &str, outcome: PlacementOutcome, says: &str) -> Run {
-    let run = run(&["liar", mode], "matmul*", &plain());
+    let run = run(&["liar", mode, "--device", "opencl"], "matmul*", &plain());
     check(&run, outcome, says);
     run
 }
@@ -220,7 +220,9 @@ fn a_crash_keeps_the_finished_kernels() {
 
 #[test]
 fn a_kill_keeps_what_a_flush_brought() {
-    let killed = |mode| run(&["liar", mode], "matmul*", &Way { kill_at: Some("values"), ..plain() });
+    let killed = |mode| {
+        run(&["liar", mode, "--device", "opencl"], "matmul*", &Way { kill_at: Some("values"), ..plain() })
+    };
     let after = killed("hang-after");
     assert_eq!(after.status.signal(), Some(libc::SIGKILL));
     check(&after, PlacedSoftware, "matmul_f32 ×1");
@@ -236,7 +238,7 @@ fn a_kill_keeps_what_a_flush_brought() {
 fn concurrent_commands_do_not_see_each_other() {
     std::thread::scope(|scope| {
         let honest = scope.spawn(|| run(&["matmul", "--device", "opencl"], "matmul_f32", &plain()));
-        let lying = scope.spawn(|| run(&["liar", "context"], "matmul_f32", &plain()));
+        let lying = scope.spawn(|| run(&["liar", "context", "--device", "opencl"], "matmul_f32", &plain()));
         check(&honest.join().unwrap(), PlacedSoftware, "matmul_f32 ×1");
         check(&lying.join().unwrap(), NotPlaced, "0 kernels");
     });
