@@ -184,7 +184,7 @@ impl<W: Write + Send> Pretty<W> {
         }
         if !summary.exit_only.is_empty() {
             text.push_str(&format!(
-                "{} look only at exit statuses (`--deny exit-only` makes that a failure)\n",
+                "{} at exit statuses only (`--deny exit-only` makes that a failure)\n",
                 tests(summary.exit_only.len())
             ));
         }
@@ -194,7 +194,7 @@ impl<W: Write + Send> Pretty<W> {
 }
 
 fn tests(n: usize) -> String {
-    if n == 1 { "1 test".to_owned() } else { format!("{n} tests") }
+    if n == 1 { "1 test looks".to_owned() } else { format!("{n} tests look") }
 }
 
 fn dash(reason: &str) -> String {

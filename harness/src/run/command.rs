@@ -374,15 +374,8 @@ impl<'r, 'p> Steps<'r, 'p> {
     /// The script of a payload, or why there is none.
     fn script(&self, payload: &Payload) -> Result<Line, String> {
         let file = self.run.plan.file(self.item);
-        let features = &file.features.present;
-        let context = TextContext {
-            line_of: &|offset| file.source.line(payload.locate(Span::new(offset, offset + 1)).start),
-            holds: &|condition| {
-                runproof_directives::expr::Expr::parse(condition)
-                    .map(|e| e.holds(features))
-                    .map_err(|e| e.message.clone())
-            },
-        };
+        let context = self.context(payload);
+        let context = TextContext { line_of: &context.0, holds: &context.1 };
         let say = |errors: Vec<SyntaxError>| {
             errors.into_iter().map(|e| format!("{} ({})", e.message, e.help)).collect::<Vec<_>>().join("; ")
         };
@@ -395,10 +388,31 @@ impl<'r, 'p> Steps<'r, 'p> {
         if undefined.is_empty() { Ok(Line::Script(script)) } else { Err(say(undefined)) }
     }
 
-    /// A payload as people and records see it: values put in, paths replaced.
+    /// A payload as people and records see it: everything put in, paths replaced.
     fn shown(&self, payload: &Payload) -> String {
-        let text = self.substitutions.expand_str(&payload.text).unwrap_or_else(|_| payload.text.clone());
+        let context = self.context(payload);
+        let text = TextContext { line_of: &context.0, holds: &context.1 };
+        let text = self
+            .substitutions
+            .expand_text(&payload.text, &text)
+            .map_or_else(|_| payload.text.clone(), |e| e.text);
+        let text = self.substitutions.expand_str(&text).unwrap_or(text);
         self.mask(&text)
+    }
+
+    /// Line of an offset in a payload, and whether an `%if` condition holds.
+    fn context<'s>(
+        &'s self,
+        payload: &'s Payload,
+    ) -> (impl Fn(usize) -> u32 + 's, impl Fn(&str) -> Result<bool, String> + 's) {
+        let file = self.run.plan.file(self.item);
+        let line_of = |offset| file.source.line(payload.locate(Span::new(offset, offset + 1)).start);
+        let holds = |condition: &str| {
+            runproof_directives::expr::Expr::parse(condition)
+                .map(|e| e.holds(&file.features.present))
+                .map_err(|e| e.message.clone())
+        };
+        (line_of, holds)
     }
 
     fn mask(&self, text: &str) -> String {

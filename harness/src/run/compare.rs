@@ -80,7 +80,7 @@ pub fn exit(step: &CommandStep, source: &Source, exit: &Exit, who: &str, out: &m
     let (trouble, mut message) = match exit {
         Exit::Code { .. } => (
             Trouble::Failed,
-            format!("{who} ended with {}, not {}", status::describe(exit), expected_exit(step)),
+            format!("{who} {}, it had to end with {}", status::describe(exit), expected_exit(step)),
         ),
         Exit::Signal { .. } => (Trouble::Crashed, format!("{who} died by {}", status::describe(exit))),
         Exit::NotStarted { why } => (Trouble::Errored, format!("{who} could not be started: {why}")),
