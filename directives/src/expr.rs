@@ -268,9 +268,7 @@ impl Parser<'_> {
             let inner = self.any_of()?;
             self.depth -= 1;
             if !self.take(")") {
-                let mut error = self.unexpected("`)`");
-                error.message = format!("{}, for the `(` at column {}", error.message, start + 1);
-                return Err(error);
+                return Err(self.unexpected("`)`"));
             }
             return Ok(inner);
         }
@@ -288,6 +286,12 @@ impl Parser<'_> {
                     let span = Span::new(self.at, self.at + 2);
                     return Err(ExprError { span, message: "`{{` without `}}`".to_owned() });
                 };
+                // Alone first: `)(` is balanced only together with brackets around it.
+                if regex::Regex::new(&body[..length]).is_err() {
+                    let span = Span::new(self.at, self.at + length + 4);
+                    let message = format!("`{{{{{}}}}}` is no regular expression", &body[..length]);
+                    return Err(ExprError { span, message });
+                }
                 pattern.push_str(&format!("(?:{})", &body[..length]));
                 is_pattern = true;
                 self.at += length + 4;
@@ -388,7 +392,8 @@ mod tests {
         check_error("*", 0, 1, "only in XFAIL");
         check_error("a && ü", 5, 7, "found `ü`");
         check_error("{{a", 0, 2, "without");
-        check_error("{{(}}", 0, 5, "no regular expression");
+        check_error("a{{(}}", 1, 6, "no regular expression");
+        check_error("{{)(}}", 0, 6, "no regular expression");
         check_error("x:y", 1, 2, "found `:`");
         assert_eq!(parse_list("a,,b").expect_err("hole")[0].span, Span::new(2, 2));
         assert_eq!(parse_list("a, b ||").expect_err("end")[0].span, Span::new(7, 7));

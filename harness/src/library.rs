@@ -3,6 +3,7 @@
 use crate::cli::args::SelectArgs;
 use crate::cli::setup::{self, Setup};
 use crate::cli::{Failed, print_problems};
+use crate::device::host;
 use crate::diag::{self, Style};
 use crate::exit::Status;
 use crate::plan::{Fate, Item};
@@ -92,8 +93,8 @@ fn run(select: &SelectArgs, arguments: &Arguments, style: Style) -> Result<ExitC
         .map_err(|e| diag::Problem::new("bundle", format!("signals cannot be handled: {e}")))?;
     let run = Run::open(
         &setup.plan,
-        &setup.roster,
-        setup.host(),
+        &setup.kinds,
+        host::probe(&setup.fleet),
         options(select, arguments, setup),
         interrupt.clone(),
     )?;

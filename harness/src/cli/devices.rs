@@ -2,9 +2,11 @@
 
 use super::args::{DevicesArgs, SelectArgs};
 use super::{Failed, print, setup};
-use crate::device::roster::Roster;
-use crate::device::{self, Inventory};
+use crate::device::fleet::FleetFile;
+use crate::device::survey::Survey;
+use crate::device::{self, Inventory, Kinds};
 use crate::exit::Status;
+use runproof_records::record::Host;
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -16,22 +18,22 @@ pub fn run(args: &DevicesArgs) -> Result<Status, Failed> {
         None => match setup::suites(&select) {
             Ok((suites, _)) => setup::fleet_file(None, &suites)?,
             // Without suites there is no fleet, and what is here can be shown all the same.
-            Err(_) if args.suite.is_empty() => setup::FleetFile::default(),
+            Err(_) if args.suite.is_empty() => FleetFile::default(),
             Err(failed) => return Err(failed),
         },
     };
-    let roster = Roster::new(fleet.fleet.clone(), args.probe_dir.as_deref());
+    let kinds = Kinds::new(args.probe_dir.as_deref(), &fleet.fleet);
+    let survey = kinds.survey(&fleet);
+    let host = device::host::probe(&fleet);
     if args.json {
-        print(&format!("{}\n", as_json(&roster)));
+        print(&format!("{}\n", as_json(&kinds, &survey, &host)));
     } else {
-        print(&as_text(&roster));
+        print(&as_text(&kinds, &survey, &host));
     }
     Ok(Status::Held)
 }
 
-fn as_text(roster: &Roster) -> String {
-    let survey = roster.survey();
-    let host = device::host::facts("this machine");
+fn as_text(kinds: &Kinds, survey: &Survey, host: &Host) -> String {
     let mut text = format!(
         "host: {} {} (kernel {} {}), {}\n",
         host.os, host.arch, host.kernel_arch, host.kernel, host.cpu
@@ -39,7 +41,7 @@ fn as_text(roster: &Roster) -> String {
     for sign in &host.emulation {
         let _ = writeln!(text, "  emulated: {sign}");
     }
-    for kind in roster.kinds() {
+    for kind in kinds.names() {
         let line = match survey.kinds().get(&kind) {
             Some(Inventory::Found(devices)) => format!("{} here", devices.len()),
             Some(Inventory::Absent { detail, .. }) => format!("absent: {detail}"),
@@ -49,9 +51,9 @@ fn as_text(roster: &Roster) -> String {
         };
         let _ = writeln!(text, "{kind}: {line}");
         if let Some(Inventory::Found(_)) = survey.kinds().get(&kind)
-            && let Err(unusable) = roster.arm(&kind)
+            && let Err(missing) = kinds.arm(&kind)
         {
-            let _ = writeln!(text, "  not usable: {}", unusable.what);
+            let _ = writeln!(text, "  not usable: {missing}");
         }
         for present in survey.present().iter().filter(|p| p.kind == kind) {
             let record = survey.record(present);
@@ -92,10 +94,9 @@ fn as_text(roster: &Roster) -> String {
     text
 }
 
-fn as_json(roster: &Roster) -> serde_json::Value {
-    let survey = roster.survey();
-    let kinds: Vec<_> = roster
-        .kinds()
+fn as_json(kinds: &Kinds, survey: &Survey, host: &Host) -> serde_json::Value {
+    let states: Vec<_> = kinds
+        .names()
         .into_iter()
         .map(|kind| {
             let (state, why) = match survey.kinds().get(&kind) {
@@ -112,5 +113,5 @@ fn as_json(roster: &Roster) -> serde_json::Value {
         .iter()
         .map(|p| json!({"record": survey.record(p), "facts": device::facts(&p.device), "unlisted": p.unlisted}))
         .collect();
-    json!({"host": device::host::facts("this machine"), "kinds": kinds, "devices": devices})
+    json!({"host": host, "kinds": states, "devices": devices})
 }

@@ -45,6 +45,9 @@ impl From<Problem> for Failed {
 
 /// The program's main function.
 pub fn main() -> ExitCode {
+    if let Some(answered) = crate::device::inventory::answer_if_asked() {
+        return answered;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {

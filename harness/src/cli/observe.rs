@@ -4,6 +4,7 @@
 use super::args::TestArgs;
 use super::setup::setup_for;
 use super::{Failed, print};
+use crate::device::host;
 use crate::diag::Problem;
 use crate::exit::Status;
 use crate::plan::Fate;
@@ -34,7 +35,7 @@ pub fn run(args: &TestArgs, file: &Path) -> Result<Status, Failed> {
         .map_err(|e| Problem::new("bundle", format!("signals cannot be handled: {e}")))?;
     let mut options = super::test::options(&args, &setup)?;
     options.out = scratch.path().to_path_buf();
-    let run = Run::open(&setup.plan, &setup.roster, setup.host(), options, interrupt)?;
+    let run = Run::open(&setup.plan, &setup.kinds, host::probe(&setup.fleet), options, interrupt)?;
     let reporter = Mutex::new(Silent);
     let mut seen = false;
     for item in &setup.plan.items {

@@ -2,28 +2,18 @@
 
 use super::Failed;
 use super::args::SelectArgs;
-use crate::device::fleet;
-use crate::device::roster::{Placement, Roster};
+use crate::device::fleet::{self, FleetFile};
+use crate::device::{self, Kinds, Unusable};
 use crate::diag::Problem;
 use crate::exit::Status;
-use crate::plan::Plan;
 use crate::plan::load::{World, load};
 use crate::plan::select::{Filter, Selection, plan};
+use crate::plan::{Placement, Plan};
 use crate::suite::discover::show;
-use crate::suite::features::HOST_FEATURES;
+use crate::suite::features::{HOST_FEATURES, KindState};
 use crate::suite::{Suite, find_suites};
-use runproof_directives::{Source, Span};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// The fleet file as text and as declarations.
-#[derive(Clone, Debug, Default)]
-pub struct FleetFile {
-    /// As written; empty when there is none.
-    pub text: String,
-    /// What it declares.
-    pub fleet: runproof_records::fleet::Fleet,
-}
 
 /// Suites, fleet, devices and plan of a command line.
 pub struct Setup {
@@ -31,19 +21,10 @@ pub struct Setup {
     pub plan: Plan,
     /// The fleet file.
     pub fleet: FleetFile,
-    /// The devices.
-    pub roster: Roster,
+    /// Device kinds with their probes.
+    pub kinds: Kinds,
     /// Devices as they were asked for.
     pub requested: Vec<String>,
-}
-
-impl Setup {
-    /// The machine, with the id of the declared host that it is.
-    pub fn host(&self) -> runproof_records::record::Host {
-        let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
-        let declared = self.fleet.fleet.host.iter().find(|h| h.os == os && h.arch == arch);
-        crate::device::host::facts(declared.map_or("undeclared", |h| h.id.as_str()))
-    }
 }
 
 /// Makes everything from the arguments. `with_devices` is false for commands that must not touch a device.
@@ -61,7 +42,7 @@ pub fn setup(select: &SelectArgs, with_devices: bool) -> Result<Setup, Failed> {
 pub fn setup_for(select: &SelectArgs, with_devices: bool, observe: bool) -> Result<Setup, Failed> {
     let (suites, filters) = suites(select)?;
     let fleet = fleet_file(select.fleet.as_deref(), &suites)?;
-    let roster = Roster::new(fleet.fleet.clone(), select.probe_dir.as_deref());
+    let kinds = Kinds::new(select.probe_dir.as_deref(), &fleet.fleet);
     let mut selection = Selection {
         filters,
         shard: shard(select)?,
@@ -73,35 +54,49 @@ pub fn setup_for(select: &SelectArgs, with_devices: bool, observe: bool) -> Resu
         if name == "host" {
             selection.host = true;
         } else if with_devices {
-            selection.placements.extend(resolve(name, &roster)?);
+            selection.placements.extend(resolve(name, &fleet, &kinds)?);
         }
     }
     selection.placements.sort_by(|a, b| a.id.cmp(&b.id));
     selection.placements.dedup_by(|a, b| a.id == b.id);
-    let names = roster.kinds();
+    let names = kinds.names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut world = World {
         kinds: &names,
         hosts: fleet.fleet.host.iter().map(|h| (h.id.clone(), host_features(&h.os, &h.arch))).collect(),
-        kind_state: Box::new(|kind| roster.presence(kind)),
+        kind_state: Box::new(|kind| kind_state(kind, &fleet, &kinds)),
     };
     let loaded = load(suites, &mut world)?;
     drop(world);
     let plan = plan(loaded, &selection)?;
-    Ok(Setup { plan, fleet, roster, requested: select.device.clone() })
+    Ok(Setup { plan, fleet, kinds, requested: select.device.clone() })
 }
 
 fn host_features(os: &str, arch: &str) -> BTreeSet<String> {
     HOST_FEATURES.iter().filter(|f| **f == os || **f == arch).map(|f| (*f).to_owned()).collect()
 }
 
-fn resolve(name: &str, roster: &Roster) -> Result<Vec<Placement>, Failed> {
-    roster.resolve(name).map_err(|unusable| {
-        let problem =
-            Problem::new("device-unusable", format!("device `{name}` is not usable: {}", unusable.what));
-        let problem = unusable.help.into_iter().fold(problem, Problem::help);
-        Failed { problems: vec![problem], status: Status::DeviceUnusable }
+fn kind_state(kind: &str, fleet: &FleetFile, kinds: &Kinds) -> KindState {
+    match device::presence(kind, fleet, kinds) {
+        Ok(()) => KindState::Present,
+        Err(Unusable::Absent { why, no_driver, .. }) => KindState::Absent { why, no_driver },
+        Err(other) => KindState::Broken { why: other.to_string() },
+    }
+}
+
+fn resolve(name: &str, fleet: &FleetFile, kinds: &Kinds) -> Result<Vec<Placement>, Failed> {
+    device::resolve(name, fleet, kinds).map_err(|unusable| Failed {
+        problems: vec![unusable_problem(name, &unusable)],
+        status: Status::DeviceUnusable,
     })
+}
+
+fn unusable_problem(name: &str, unusable: &Unusable) -> Problem {
+    let mut problem = Problem::new("device-unusable", format!("device `{name}` is not usable: {unusable}"));
+    for help in unusable.help() {
+        problem = problem.help(help);
+    }
+    problem
 }
 
 /// The suites that the arguments name, and the filters that are left.
@@ -149,7 +144,7 @@ fn path_filters(path: &Path, suites: &[Suite]) -> Vec<Filter> {
 /// The file does not hold, or suites of one run name different ones.
 pub fn fleet_file(named: Option<&Path>, suites: &[Suite]) -> Result<FleetFile, Failed> {
     if let Some(path) = named {
-        return read_fleet(path);
+        return Ok(fleet::read(path, &show(path))?);
     }
     let files: BTreeSet<PathBuf> = suites
         .iter()
@@ -161,36 +156,13 @@ pub fn fleet_file(named: Option<&Path>, suites: &[Suite]) -> Result<FleetFile, F
     let mut files = files.into_iter();
     match (files.next(), files.next()) {
         (None, _) => Ok(FleetFile::default()),
-        (Some(path), None) => read_fleet(&path),
+        (Some(path), None) => Ok(fleet::read(&path, &show(&path))?),
         (Some(a), Some(b)) => Err(Problem::new(
             "bad-config",
             format!("the suites of this run name different fleets: `{}` and `{}`", show(&a), show(&b)),
         )
         .help("name one with `--fleet`, or run the suites one by one with `--suite`")
         .into()),
-    }
-}
-
-fn read_fleet(path: &Path) -> Result<FleetFile, Failed> {
-    let name = show(path);
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        Problem::new("unreadable-file", format!("fleet file `{name}` cannot be read: {e}"))
-            .help("name a readable file with `--fleet`, or mend `[devices] fleet`")
-    })?;
-    match fleet::parse(&text) {
-        Ok(fleet) => Ok(FleetFile { text, fleet }),
-        Err(problems) => {
-            let source = Source::new(name, text);
-            let problems: Vec<Problem> = problems
-                .into_iter()
-                .map(|p| {
-                    Problem::new("bad-config", format!("{} in `{}`", p.what, source.name))
-                        .at(&source, Span::new(p.span.start, p.span.end), "here")
-                        .help(p.way_out)
-                })
-                .collect();
-            Err(problems.into())
-        }
     }
 }
 

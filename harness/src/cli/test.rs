@@ -3,6 +3,7 @@
 use super::args::{Deny, Format, TestArgs};
 use super::setup::{self, Setup};
 use super::{Failed, print_problems};
+use crate::device::host;
 use crate::diag::{Problem, Style};
 use crate::exit::Status;
 use crate::process::Interrupt;
@@ -27,8 +28,8 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
     let interrupt = Interrupt::on_signals()
         .map_err(|e| Problem::new("bundle", format!("signals cannot be handled: {e}")))?;
     let options = options(args, &setup)?;
-    let host = setup.host();
-    let run = Run::open(&setup.plan, &setup.roster, host, options.clone(), interrupt)?;
+    let host = host::probe(&setup.fleet);
+    let run = Run::open(&setup.plan, &setup.kinds, host, options.clone(), interrupt)?;
     let reporter: Box<dyn Reporter> = reporter(args, style);
     let reporter = Mutex::new(reporter);
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));

@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 const OUTPUT_CAP: u64 = 1 << 20;
 
 /// Runs the `inventory` command of a declared probe.
-pub fn inventory_of(probe: &ProbeDecl) -> Inventory {
+pub(super) fn inventory_of(probe: &ProbeDecl) -> Inventory {
     match probe.inventory.split_first() {
         None => Inventory::Failed {
             why: format!("the probe of kind {} declares no inventory command", probe.kind),

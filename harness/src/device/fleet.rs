@@ -1,35 +1,49 @@
 //! Reading `fleet.toml`: the declarations, and what is wrong with them at its exact place.
 
 use super::{KINDS, WITHOUT_PROBE};
+use crate::diag::Problem;
+use crate::suite::config::toml_problem;
+use runproof_directives::{Source, Span};
 use runproof_records::fleet::{Fleet, IdentityDecl};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Something wrong in a fleet file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FleetProblem {
-    /// Bytes of the file that it is about.
-    pub span: Range<usize>,
-    /// What is wrong.
-    pub what: String,
-    /// The way out.
-    pub way_out: String,
+/// A fleet file that was read; the default is a run without one.
+#[derive(Clone, Debug, Default)]
+pub struct FleetFile {
+    /// The declarations.
+    pub fleet: Fleet,
+    /// The file's text, which goes into the bundle.
+    pub text: String,
 }
 
-/// Reads a fleet file.
+/// Reads a fleet file. `name` is what messages call it.
 ///
 /// # Errors
 /// Everything that is wrong with it; a file that is no TOML or does not fit the schema has one problem.
-pub fn parse(text: &str) -> Result<Fleet, Vec<FleetProblem>> {
-    let wrong = |error: &toml::de::Error| {
-        let way_out = "see the fleet schema, docs/schema/fleet-1.json".to_owned();
-        vec![FleetProblem { span: error.span().unwrap_or(0..0), what: error.message().to_owned(), way_out }]
-    };
+pub fn read(path: &Path, name: &str) -> Result<FleetFile, Vec<Problem>> {
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        vec![
+            Problem::new("unreadable-file", format!("`{name}` cannot be read: {e}"))
+                .help("name the fleet file with `--fleet`, or in `[devices] fleet` of the suite"),
+        ]
+    })?;
+    let fleet = parse(name, &text)?;
+    Ok(FleetFile { fleet, text })
+}
+
+/// Parses the content of a fleet file.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(name: &str, text: &str) -> Result<Fleet, Vec<Problem>> {
+    let source = Source::new(name, text);
+    let wrong = |error: &toml::de::Error| vec![toml_problem(&source, error)];
     let fleet: Fleet = toml::from_str(text).map_err(|error| wrong(&error))?;
     let tree = DeTable::parse(text).map_err(|error| wrong(&error))?;
-    let problems = check(&fleet, &Places(tree.get_ref()));
+    let problems = check(&fleet, &source, &Places(tree.get_ref()));
     if problems.is_empty() { Ok(fleet) } else { Err(problems) }
 }
 
@@ -38,20 +52,26 @@ struct Places<'a>(&'a DeTable<'a>);
 
 impl Places<'_> {
     /// The value of `field` in the `n`th `[[section]]`, or the beginning of the file.
-    fn of(&self, section: &str, n: usize, field: &str) -> Range<usize> {
-        let Some(DeValue::Array(entries)) = self.0.get(section).map(Spanned::get_ref) else { return 0..0 };
-        let Some(entry) = entries.get(n) else { return 0..0 };
-        match entry.get_ref() {
+    fn of(&self, section: &str, n: usize, field: &str) -> Span {
+        let entry = match self.0.get(section).map(Spanned::get_ref) {
+            Some(DeValue::Array(entries)) => entries.get(n),
+            _ => None,
+        };
+        let Some(entry) = entry else { return Span::new(0, 0) };
+        let place = match entry.get_ref() {
             DeValue::Table(table) => table.get(field).map_or(entry.span(), Spanned::span),
             _ => entry.span(),
-        }
+        };
+        Span::new(place.start, place.end)
     }
 }
 
-fn check(fleet: &Fleet, places: &Places<'_>) -> Vec<FleetProblem> {
+fn check(fleet: &Fleet, source: &Source, places: &Places<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut wrong = |section: &str, n: usize, field: &str, what: String, way_out: &str| {
-        problems.push(FleetProblem { span: places.of(section, n, field), what, way_out: way_out.to_owned() });
+        problems.push(
+            Problem::new("bad-config", what).at(source, places.of(section, n, field), "here").help(way_out),
+        );
     };
     let declared: Vec<&str> = fleet.probe.iter().map(|probe| probe.kind.as_str()).collect();
     let is_kind = |name: &str| {
@@ -143,16 +163,17 @@ access = "owned"
 
     #[track_caller]
     fn check(text: &str, at: &str, says: &str) {
-        let problems = parse(text).unwrap_err();
-        let found = problems.iter().find(|problem| problem.what.contains(says));
+        let problems = parse("fleet.toml", text).unwrap_err();
+        let found = problems.iter().find(|problem| problem.message.contains(says));
         let found = found.unwrap_or_else(|| panic!("{problems:?} do not say {says:?}"));
-        assert!(text[found.span.clone()].contains(at), "{:?} is not {at:?}", &text[found.span.clone()]);
+        let span = found.place.as_ref().unwrap().span;
+        assert!(text[span.start..span.end].contains(at), "{:?} is not {at:?}", &text[span.start..span.end]);
     }
 
     #[test]
     fn a_good_file_is_read() {
-        assert_eq!(parse(DEVICE).unwrap().device[0].ttl_days, 90);
-        assert_eq!(parse("").unwrap(), Fleet::default());
+        assert_eq!(parse("f", DEVICE).unwrap().device[0].ttl_days, 90);
+        assert_eq!(parse("f", "").unwrap(), Fleet::default());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Facts come from the kernel and from files, never from `uname`, which an emulator answers as it likes.
 
+use super::fleet::FleetFile;
 use super::{DeviceKind, Inventory, executable};
 use runproof_records::Digest;
 use runproof_records::record::Host as HostRecord;
@@ -36,9 +37,14 @@ impl DeviceKind for Host {
     }
 }
 
-/// The facts of this machine for the record; `id` is the declared id or `undeclared`.
-pub fn facts(id: &str) -> HostRecord {
+/// The facts of this machine for the record, under the id of the first declared host with its system and
+/// architecture, or `undeclared`.
+pub fn probe(fleet: &FleetFile) -> HostRecord {
     let signs = Signs::read();
+    let kernel = signs.kernel_arch.as_deref().unwrap_or(std::env::consts::ARCH);
+    let declared =
+        fleet.fleet.host.iter().find(|host| host.os == std::env::consts::OS && host.arch == kernel);
+    let id = declared.map_or("undeclared", |host| host.id.as_str());
     HostRecord {
         id: id.to_owned(),
         os: std::env::consts::OS.to_owned(),
@@ -206,8 +212,8 @@ mod tests {
 
     #[test]
     fn the_record_of_this_machine_is_complete() {
-        let host = facts("undeclared");
-        assert_eq!(host.os, std::env::consts::OS);
+        let host = probe(&FleetFile::default());
+        assert_eq!((host.id.as_str(), host.os.as_str()), ("undeclared", std::env::consts::OS));
         assert!(!host.kernel.is_empty() && !host.cpu.is_empty() && !host.kernel_arch.is_empty());
     }
 }

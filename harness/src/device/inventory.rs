@@ -29,9 +29,20 @@ pub fn read(kind: &dyn DeviceKind, program: Option<&Path>) -> Inventory {
     judge_masks(masked, &masks, unmasked)
 }
 
-/// The body of the hidden subcommand.
-pub fn print(kind: &dyn DeviceKind) -> ExitCode {
-    let (stdout, stderr, code) = declared::answer(&kind.inventory());
+/// Answers the hidden subcommand when the program was started with it; the first thing that `main` does.
+pub fn answer_if_asked() -> Option<ExitCode> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next()? != SUBCOMMAND {
+        return None;
+    }
+    let name = arguments.next().unwrap_or_default();
+    let inventory = super::kind(&name)
+        .map_or_else(|| Inventory::Failed { why: format!("no kind `{name}`") }, DeviceKind::inventory);
+    Some(print(&inventory))
+}
+
+fn print(inventory: &Inventory) -> ExitCode {
+    let (stdout, stderr, code) = declared::answer(inventory);
     let _ = std::io::stdout().write_all(stdout.as_bytes());
     if !stderr.is_empty() {
         let _ = writeln!(std::io::stderr(), "{stderr}");

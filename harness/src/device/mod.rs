@@ -9,15 +9,19 @@ pub mod executable;
 pub mod fleet;
 pub mod host;
 pub mod inventory;
-pub mod roster;
 pub mod survey;
 
 mod declared;
+mod kinds;
 mod opencl;
 mod sys;
+mod unusable;
 
-pub use declared::inventory_of;
+pub use kinds::{Kinds, Witness};
+pub use unusable::Unusable;
 
+use crate::plan::Placement;
+use fleet::FleetFile;
 use runproof_records::fleet::FactValue;
 use runproof_records::wire::{Device, DeviceClass};
 use std::collections::BTreeMap;
@@ -118,6 +122,42 @@ pub const WITHOUT_PROBE: &[&str] = &["cuda", "ane"];
 /// The table entry of `name`.
 pub fn kind(name: &str) -> Option<&'static dyn DeviceKind> {
     KINDS.iter().copied().find(|kind| kind.name() == name)
+}
+
+/// A device that is here and usable.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// As the inventory describes it; [`Device::dev`] is the index for command lines.
+    pub wire: Device,
+    /// Its entry for the record.
+    pub record: runproof_records::record::Device,
+    /// The fleet declares it as software.
+    pub declared_software: bool,
+}
+
+/// Whether a usable device of `kind` is here.
+///
+/// # Errors
+/// Why not: [`Unusable::Absent`] is an answer, everything else is none.
+pub fn presence(kind: &str, fleet: &FleetFile, kinds: &Kinds) -> Result<(), Unusable> {
+    kinds.survey(fleet).presence(kind)
+}
+
+/// What `--device NAME` stands for: a kind, a declared id, `KIND:N` or `all`.
+///
+/// # Errors
+/// Why a device that was asked for is not usable; a kind whose probe library is missing is none either.
+pub fn resolve(name: &str, fleet: &FleetFile, kinds: &Kinds) -> Result<Vec<Placement>, Unusable> {
+    let found = kinds.survey(fleet).resolve(name)?;
+    for device in found.values().flatten() {
+        let kind = &device.record.kind;
+        kinds.arm(kind).map_err(|missing| Unusable::ProbeMissing {
+            asked: name.to_owned(),
+            kind: kind.clone(),
+            why: missing.to_string(),
+        })?;
+    }
+    Ok(found.into_iter().map(|(id, devices)| Placement { id, devices }).collect())
 }
 
 /// The facts of a device by name, for corroboration with the fleet's declarations.

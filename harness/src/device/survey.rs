@@ -1,6 +1,6 @@
 //! What is here against what is declared, and what `--device NAME` means. Pure.
 
-use super::{Absence, Inventory, WITHOUT_PROBE, class_word, facts};
+use super::{Absence, Inventory, Resolved, Unusable, WITHOUT_PROBE, class_word, facts};
 use crate::placement::{computes_in_software, matches_wildcard};
 use runproof_directives::nearest;
 use runproof_records::fleet::{DeviceDecl, FactDecl, FactValue, Fleet, IdentityDecl};
@@ -20,7 +20,7 @@ pub struct Survey {
 /// A device that is here.
 #[derive(Clone, Debug)]
 pub struct Present {
-    /// Declared id, `id#2` for the second device that one declaration describes, `KIND:N` without one.
+    /// Declared id, the same for all devices that one declaration describes; `KIND:N` without one.
     pub id: String,
     /// Device kind.
     pub kind: String,
@@ -32,111 +32,6 @@ pub struct Present {
     pub unlisted: Option<String>,
 }
 
-/// What a `--device` argument stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resolved {
-    /// The host itself.
-    Host,
-    /// The device at this position of [`Survey::present`].
-    Device(usize),
-}
-
-/// Why a requested device is not usable. Each ends the run with status 3.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DeviceProblem {
-    /// Known, looked for, and not here.
-    Absent {
-        /// As asked.
-        asked: String,
-        /// Kind that was looked for.
-        kind: String,
-        /// Driver or device.
-        why: Absence,
-        /// In words.
-        detail: String,
-    },
-    /// No declared device, kind or probed id has this name.
-    Unknown {
-        /// As asked.
-        asked: String,
-        /// What was probably meant.
-        nearest: Option<String>,
-        /// Everything that would be understood.
-        known: Vec<String>,
-    },
-    /// The inventory of the kind broke, so nobody can say what is here.
-    ProbeFailed {
-        /// Kind.
-        kind: String,
-        /// What it said.
-        why: String,
-    },
-    /// This build cannot look for the kind.
-    ProbeMissing {
-        /// As asked.
-        asked: String,
-        /// Kind.
-        kind: String,
-    },
-    /// It is here and its capability is on no list.
-    Unlisted {
-        /// Id of the device.
-        id: String,
-        /// In words.
-        why: String,
-    },
-}
-
-impl std::fmt::Display for DeviceProblem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Absent { asked, kind, detail, .. } if asked == kind => {
-                write!(f, "absent: no device of class {kind} on this host: {detail}")
-            }
-            Self::Absent { asked, kind, detail, .. } => {
-                write!(f, "absent: {asked}, a device of class {kind}, is not on this host: {detail}")
-            }
-            Self::Unknown { asked, nearest, known } => {
-                write!(f, "unknown: no device or kind `{asked}`")?;
-                if let Some(nearest) = nearest {
-                    write!(f, ", did you mean `{nearest}`?")?;
-                }
-                write!(f, " known: {}", known.join(", "))
-            }
-            Self::ProbeFailed { kind, why } => write!(f, "probe of {kind} failed: {why}"),
-            Self::ProbeMissing { asked, kind } => write!(
-                f,
-                "probe missing: this build has no probe for kind {kind}, so it can neither find {asked} nor see work on it"
-            ),
-            Self::Unlisted { why, .. } => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for DeviceProblem {}
-
-impl DeviceProblem {
-    /// What would have to be done.
-    pub fn way_out(&self) -> String {
-        match self {
-            Self::Absent { kind, why: Absence::NoDriver, .. } => format!("install the driver of {kind}"),
-            Self::Absent { kind, why: Absence::NoDevice, .. } => {
-                format!(
-                    "run on a machine with such a device; `runproof devices` lists what {kind} finds here"
-                )
-            }
-            Self::Unknown { .. } => "declare it in fleet.toml, or use a known name".to_owned(),
-            Self::ProbeFailed { .. } => "repair the driver, or unset what hides the devices".to_owned(),
-            Self::ProbeMissing { kind, .. } => {
-                format!(
-                    "use a build with the {kind} probe, or declare a [[probe]] of that kind in fleet.toml"
-                )
-            }
-            Self::Unlisted { .. } => "declare the device with this capability in fleet.toml".to_owned(),
-        }
-    }
-}
-
 impl Survey {
     /// Matches `inventories` (by kind) with the fleet. `masks` are the visibility variables that are set.
     pub fn new(
@@ -146,7 +41,6 @@ impl Survey {
     ) -> Self {
         let present = inventories
             .iter()
-            .filter(|(kind, _)| kind.as_str() != "host")
             .flat_map(|(kind, inventory)| present(&fleet, kind, inventory.devices()))
             .collect();
         Self { fleet, kinds: inventories, masks, present }
@@ -167,37 +61,31 @@ impl Survey {
         &self.fleet
     }
 
-    /// Whether a device of `kind` is here: the built-in feature of that name.
+    /// Whether a usable device of `kind` is here: the built-in feature of that name.
     ///
     /// # Errors
-    /// The inventory failed, or this build cannot look: then the question has no answer.
-    pub fn has(&self, kind: &str) -> Result<bool, DeviceProblem> {
-        match self.kinds.get(kind) {
-            Some(Inventory::Found(_)) => Ok(true),
-            Some(Inventory::Absent { .. }) => Ok(false),
-            Some(Inventory::Failed { why }) => {
-                Err(DeviceProblem::ProbeFailed { kind: kind.to_owned(), why: why.clone() })
-            }
-            None => Err(DeviceProblem::ProbeMissing { asked: kind.to_owned(), kind: kind.to_owned() }),
-        }
+    /// There is none, the inventory failed, this build cannot look, or what is here is unusable.
+    pub fn presence(&self, kind: &str) -> Result<(), Unusable> {
+        self.answer(kind, kind)?;
+        self.usable(|present| present.kind == kind).map(drop)
     }
 
-    /// What `asked` stands for: `host`, `all` (every device that is here), a kind, a declared id, or `KIND:N`.
+    /// What `asked` stands for: `all` (every device that is here), a kind, a declared id, or `KIND:N`. Devices
+    /// that answer to one id come together, in the order of the inventory.
     ///
     /// # Errors
-    /// [`DeviceProblem`]: never a quiet nothing, save for `all` where there is no device at all.
-    pub fn resolve(&self, asked: &str) -> Result<Vec<Resolved>, DeviceProblem> {
-        if asked == "host" {
-            return Ok(vec![Resolved::Host]);
-        }
+    /// [`Unusable`]: never a quiet nothing, save for `all` where there is no device at all.
+    pub fn resolve(&self, asked: &str) -> Result<BTreeMap<String, Vec<Resolved>>, Unusable> {
         if asked == "all" {
-            for kind in self.kinds.keys() {
-                self.has(kind)?;
+            for (kind, inventory) in &self.kinds {
+                if let Inventory::Failed { why } = inventory {
+                    return Err(Unusable::ProbeFailed { kind: kind.clone(), why: why.clone() });
+                }
             }
             return self.usable(|_| true);
         }
-        if let Some(position) = self.present.iter().position(|present| present.id == asked) {
-            return self.usable(|p| p.id == self.present[position].id);
+        if self.present.iter().any(|present| present.id == asked) {
+            return self.usable(|present| present.id == asked);
         }
         if self.kinds.contains_key(asked) || WITHOUT_PROBE.contains(&asked) {
             self.answer(asked, asked)?;
@@ -205,46 +93,61 @@ impl Survey {
         }
         if let Some(declared) = self.fleet.device.iter().find(|device| device.id == asked) {
             self.answer(asked, &declared.kind)?;
-            let here: Vec<_> = self.kinds[&declared.kind].devices().iter().map(|d| d.name.as_str()).collect();
-            return Err(DeviceProblem::Absent {
+            // What is here may be the device, with a capability that its declaration does not list.
+            self.usable(|present| present.kind == declared.kind && present.declaration.is_none())?;
+            let here = self.present.iter().filter(|present| present.kind == declared.kind);
+            let here: Vec<_> = here.map(|present| present.device.name.as_str()).collect();
+            return Err(Unusable::Absent {
                 asked: asked.to_owned(),
                 kind: declared.kind.clone(),
-                why: Absence::NoDevice,
-                detail: format!("here are: {}", here.join(", ")),
+                why: format!("here are: {}", here.join(", ")),
+                no_driver: false,
             });
         }
         Err(self.unknown(asked))
     }
 
-    /// The kind was looked for and devices were found, or the problem that stands against `asked`.
-    fn answer(&self, asked: &str, kind: &str) -> Result<(), DeviceProblem> {
+    /// Nothing when the kind was looked for and devices were found.
+    fn answer(&self, asked: &str, kind: &str) -> Result<(), Unusable> {
         match self.kinds.get(kind) {
             Some(Inventory::Found(_)) => Ok(()),
-            Some(Inventory::Absent { why, detail }) => Err(DeviceProblem::Absent {
+            Some(Inventory::Absent { why, detail }) => Err(Unusable::Absent {
                 asked: asked.to_owned(),
                 kind: kind.to_owned(),
-                why: *why,
-                detail: detail.clone(),
+                why: detail.clone(),
+                no_driver: *why == Absence::NoDriver,
             }),
             Some(Inventory::Failed { why }) => {
-                Err(DeviceProblem::ProbeFailed { kind: kind.to_owned(), why: why.clone() })
+                Err(Unusable::ProbeFailed { kind: kind.to_owned(), why: why.clone() })
             }
-            None => Err(DeviceProblem::ProbeMissing { asked: asked.to_owned(), kind: kind.to_owned() }),
+            None => Err(Unusable::ProbeMissing {
+                asked: asked.to_owned(),
+                kind: kind.to_owned(),
+                why: format!("this build has no probe for kind {kind}"),
+            }),
         }
     }
 
-    fn usable(&self, wanted: impl Fn(&Present) -> bool) -> Result<Vec<Resolved>, DeviceProblem> {
-        let mut resolved = Vec::new();
-        for (position, present) in self.present.iter().enumerate().filter(|(_, present)| wanted(present)) {
+    fn usable(&self, wanted: impl Fn(&Present) -> bool) -> Result<BTreeMap<String, Vec<Resolved>>, Unusable> {
+        let mut resolved: BTreeMap<String, Vec<Resolved>> = BTreeMap::new();
+        for present in self.present.iter().filter(|present| wanted(present)) {
             if let Some(why) = &present.unlisted {
-                return Err(DeviceProblem::Unlisted { id: present.id.clone(), why: why.clone() });
+                return Err(Unusable::Unlisted { id: present.id.clone(), why: why.clone() });
             }
-            resolved.push(Resolved::Device(position));
+            let record = self.record(present);
+            if let Some(fact) = record.agreement.iter().find(|fact| !fact.agrees) {
+                return Err(Unusable::Disagrees { id: present.id.clone(), fact: fact.clone() });
+            }
+            resolved.entry(present.id.clone()).or_default().push(Resolved {
+                wire: present.device.clone(),
+                record,
+                declared_software: present.declaration.as_ref().is_some_and(|d| d.software),
+            });
         }
         Ok(resolved)
     }
 
-    fn unknown(&self, asked: &str) -> DeviceProblem {
+    fn unknown(&self, asked: &str) -> Unusable {
         let mut known: Vec<String> = vec!["host".into(), "all".into()];
         known.extend(self.kinds.keys().cloned());
         known.extend(WITHOUT_PROBE.iter().map(|kind| (*kind).to_owned()));
@@ -253,7 +156,7 @@ impl Survey {
         known.sort_unstable();
         known.dedup();
         let nearest = nearest(asked, known.iter().map(String::as_str)).map(str::to_owned);
-        DeviceProblem::Unknown { asked: asked.to_owned(), nearest, known }
+        Unusable::Unknown { asked: asked.to_owned(), nearest, known }
     }
 
     /// The record of a device that is here.
@@ -288,7 +191,6 @@ impl Survey {
 /// Every device of one kind with its declaration.
 fn present(fleet: &Fleet, kind: &str, devices: &[Device]) -> Vec<Present> {
     let declared: Vec<&DeviceDecl> = fleet.device.iter().filter(|device| device.kind == kind).collect();
-    let mut used: BTreeMap<&str, u32> = BTreeMap::new();
     let mut found = Vec::new();
     for device in devices {
         let probed = format!("{kind}:{}", device.dev);
@@ -296,15 +198,8 @@ fn present(fleet: &Fleet, kind: &str, devices: &[Device]) -> Vec<Present> {
         let fitting = matching.iter().filter(|declaration| capability_fits(declaration, device));
         // A UUID or bus address is a better description than a model.
         let best = fitting.min_by_key(|declaration| matches!(declaration.identity, IdentityDecl::Model(_)));
-        let (id, declaration) = match best {
-            None => (probed.clone(), None),
-            Some(declaration) => {
-                let n = used.entry(&declaration.id).or_default();
-                *n += 1;
-                let id = if *n == 1 { declaration.id.clone() } else { format!("{}#{n}", declaration.id) };
-                (id, Some((**declaration).clone()))
-            }
-        };
+        let declaration = best.map(|declaration| (**declaration).clone());
+        let id = declaration.as_ref().map_or_else(|| probed.clone(), |declaration| declaration.id.clone());
         let unlisted = declaration.is_none().then(|| unlisted(&probed, &declared, device)).flatten();
         found.push(Present { id, kind: kind.to_owned(), device: device.clone(), declaration, unlisted });
     }
@@ -315,7 +210,7 @@ fn describes(declaration: &DeviceDecl, device: &Device) -> bool {
     match &declaration.identity {
         IdentityDecl::Uuid(uuid) => device.uuid.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(uuid)),
         IdentityDecl::Bus(bus) => device.pci.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(bus)),
-        IdentityDecl::Model(model) => matches_wildcard(model, &device.name),
+        IdentityDecl::Model(model) => model.split('|').any(|model| matches_wildcard(model, &device.name)),
     }
 }
 
@@ -344,7 +239,15 @@ fn unlisted(id: &str, declared: &[&DeviceDecl], device: &Device) -> Option<Strin
 fn agreement(present: &Present) -> Vec<Agreement> {
     let Some(declaration) = &present.declaration else { return Vec::new() };
     let observed = facts(&present.device);
-    declaration
+    let own = present.device.capability.as_deref().unwrap_or("not reported");
+    // The tier rule asks for it by this name.
+    let capability = Agreement {
+        fact: "capability".to_owned(),
+        declared: declaration.capability.clone(),
+        observed: own.to_owned(),
+        agrees: declaration.capability == "any" || declaration.capability == own,
+    };
+    let mut all: Vec<Agreement> = declaration
         .fact
         .iter()
         .map(|fact| {
@@ -356,7 +259,11 @@ fn agreement(present: &Present) -> Vec<Agreement> {
                 agrees: own.is_some_and(|own| agrees(fact, own)),
             }
         })
-        .collect()
+        .collect();
+    if !all.iter().any(|fact| fact.fact == capability.fact) {
+        all.push(capability);
+    }
+    all
 }
 
 fn text(value: &FactValue) -> String {

@@ -27,7 +27,7 @@ use process::Process;
 use runproof_records::Digest;
 use runproof_records::record::{CommandPlacement, PlacedLine, PlacedPattern};
 use runproof_records::verdict::{Grade, PlacementOutcome};
-use runproof_records::wire::{Device, DeviceClass};
+use runproof_records::wire::{Device, DeviceClass, Message};
 use work::Seen;
 
 /// One command and what it was to do where.
@@ -131,13 +131,21 @@ fn conclude(
     }
 }
 
-/// Records of work in an observation, whoever sent them: with the device hidden there must be none.
+/// How many records of work there are, whoever sent them: for the control with the device hidden, where there
+/// must be none.
 pub fn work_records(observation: &Observation) -> u64 {
-    use runproof_records::wire::Message;
     let is_work = |message: &Message| {
-        matches!(message, Message::Kernel(_) | Message::KernelAgg { .. } | Message::EnergyDelta { .. })
+        matches!(
+            message,
+            Message::Kernel(_)
+                | Message::KernelAgg { .. }
+                | Message::Memcpy { .. }
+                | Message::PeerCopy { .. }
+                | Message::Memset { .. }
+        )
     };
-    observation.lines.iter().filter(|l| l.line.as_ref().is_some_and(|l| is_work(&l.msg))).count() as u64
+    let lines = observation.lines.iter().filter_map(|stamped| stamped.line.as_ref());
+    lines.filter(|line| is_work(&line.msg)).count() as u64
 }
 
 /// Whether a device of this class is a CPU or a simulation, and so never above T1.

@@ -138,6 +138,7 @@ fn syntax_of(settings: &Settings) -> Syntax {
             config::ExpectMode::Contains => ExpectMode::Contains,
         },
         substitutions: settings.substitutions.clone(),
+        real_shell: settings.shell == config::Shell::Bash,
         ..Syntax::default()
     }
 }

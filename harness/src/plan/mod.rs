@@ -5,7 +5,6 @@ pub mod gates;
 pub mod load;
 pub mod select;
 
-use crate::device::roster::Placement;
 use crate::suite::{Settings, Suite, features::Features};
 use runproof_directives::{Source, TestFile};
 use runproof_records::Digest;
@@ -39,6 +38,27 @@ pub struct LoadedFile {
     pub settings: Arc<Settings>,
     /// Features that hold for it.
     pub features: Arc<Features>,
+}
+
+/// A device that was asked for and is usable.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// Declared id, or `KIND:N`.
+    pub id: String,
+    /// The physical devices that answer to it, in the order of the inventory; at least one.
+    pub devices: Vec<crate::device::Resolved>,
+}
+
+impl Placement {
+    /// Device kind.
+    pub fn kind(&self) -> &str {
+        self.devices.first().map_or("", |d| d.record.kind.as_str())
+    }
+
+    /// Whether the fleet declares it as software.
+    pub fn is_declared_software(&self) -> bool {
+        self.devices.iter().all(|d| d.declared_software)
+    }
 }
 
 /// One test on one target.

@@ -1,8 +1,7 @@
 //! From files to items: variants, targets, filters, shards, gates. Every collected test appears once on each
 //! target, also those that a filter leaves out: the denominator is what was collected.
 
-use super::{Fate, Item, LoadedFile, LoadedSuite, Plan, gates, host_target, test_name, variants};
-use crate::device::roster::Placement;
+use super::{Fate, Item, LoadedFile, LoadedSuite, Placement, Plan, gates, host_target, test_name, variants};
 use crate::diag::Problem;
 use runproof_directives::TestFile;
 use runproof_directives::model::{Comparison, DeviceRequest, ExpectedFailure, FieldCondition, Step};
@@ -222,7 +221,7 @@ fn on_device(test: &TestFile, device: &Placement, request: Option<&DeviceRequest
         let kinds: Vec<&str> = devices.alternatives.iter().map(|a| a.kind.as_str()).collect();
         return Fate::skip(
             SkipKind::NotPlacedHere,
-            format!("DEVICES: {} does not name kind {}", kinds.join(", "), device.kind),
+            format!("DEVICES: {} does not name kind {}", kinds.join(", "), device.kind()),
         );
     };
     if let Some(condition) =
@@ -250,11 +249,30 @@ fn on_device(test: &TestFile, device: &Placement, request: Option<&DeviceRequest
             ),
         );
     }
+    let mut executions = test
+        .steps
+        .iter()
+        .filter_map(|s| match s {
+            Step::Command(c) if c.exec => Some(c),
+            _ => None,
+        })
+        .peekable();
+    if executions.peek().is_some()
+        && !observe
+        && !executions.any(|c| crate::run::placed::names_work(c, device.kind()))
+    {
+        return Fate::refused(format!(
+            "it declares {} and names no work on it: add `PLACED: kernel name=…` (`test --device {} --observe FILE` \
+             shows what runs)",
+            device.kind(),
+            device.id
+        ));
+    }
     Fate::Run
 }
 
 fn request_for<'a>(test: &'a TestFile, device: &Placement) -> Option<&'a DeviceRequest> {
-    test.devices.as_ref()?.alternatives.iter().find(|a| a.kind == device.kind)
+    test.devices.as_ref()?.alternatives.iter().find(|a| a.kind == device.kind())
 }
 
 /// Whether a device meets one condition of `DEVICES`. Numbers compare as numbers, also behind a common

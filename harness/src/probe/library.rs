@@ -13,6 +13,15 @@ pub struct Library {
     pub digest: Digest,
 }
 
+impl Library {
+    /// The library at `path`; `None` when there is no readable file.
+    pub fn read(path: &Path) -> Option<Self> {
+        let path = path.canonicalize().ok()?;
+        let digest: [u8; 32] = Sha256::digest(std::fs::read(&path).ok()?).into();
+        Some(Self { path, digest: Digest::from_bytes(&digest) })
+    }
+}
+
 /// A probe library that is nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryMissing {
@@ -43,10 +52,8 @@ pub fn find_library(stem: &str, probe_dir: Option<&Path>) -> Result<Library, Lib
         None => beside_executable(),
     };
     for folder in &folders {
-        let Ok(path) = folder.join(&name).canonicalize() else { continue };
-        if let Ok(bytes) = std::fs::read(&path) {
-            let digest: [u8; 32] = Sha256::digest(&bytes).into();
-            return Ok(Library { path, digest: Digest::from_bytes(&digest) });
+        if let Some(library) = Library::read(&folder.join(&name)) {
+            return Ok(library);
         }
     }
     Err(LibraryMissing { name, searched: folders })

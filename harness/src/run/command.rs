@@ -154,7 +154,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         self.devices().iter().any(|d| !d.record.undeclared_overrides.is_empty())
     }
 
-    fn devices(&self) -> &'r [crate::device::roster::Resolved] {
+    fn devices(&self) -> &'r [crate::device::Resolved] {
         let plan = self.run.plan;
         match self.item.placement {
             Some(p) => {
@@ -217,7 +217,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         let kind = self.devices()[0].record.kind.clone();
         let inherited = self.shell.env.iter().map(|(k, v)| (k.into(), v.into())).collect();
-        let armed = self.run.roster.arm(&kind).map_err(|e| e.what).and_then(|arming| {
+        let armed = self.run.kinds.arm(&kind).map_err(|e| e.to_string()).and_then(|arming| {
             let ancestor = i32::try_from(std::process::id()).unwrap_or(i32::MAX);
             Session::open(&nonce, arming, &inherited, ancestor).map_err(|e| e.to_string())
         });
@@ -230,8 +230,8 @@ impl<'r, 'p> Steps<'r, 'p> {
             .into_iter()
             .map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned()))
             .collect();
-        env.extend(self.run.roster.point_at(&kind, &self.devices()[0].wire));
-        let witness = self.run.roster.start_outer(&kind, &session);
+        env.extend(self.run.kinds.point_at(&kind, &self.devices()[0].wire));
+        let witness = self.run.kinds.start_outer(&kind, &session);
         let once = self.once(step, role, payload, &env, &|until: Instant| {
             session.flush(until.saturating_duration_since(Instant::now()));
         })?;
@@ -255,6 +255,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         std::fs::write(&place.path, &raw).map_err(|e| self.unwritable(&place.path, e))?;
         let devices: Vec<_> = self.devices().iter().map(|d| d.wire.clone()).collect();
         let assertions = placed::assertions(step);
+        let inventory = self.run.kinds.inventory(kind);
         let decided = decide(&Question {
             command: once.command.index,
             nonce,
@@ -263,10 +264,10 @@ impl<'r, 'p> Steps<'r, 'p> {
             raw: (&place.name, crate::plan::load::digest(&raw)),
             kind,
             devices: &devices,
-            inventory: self.run.roster.inventory(kind),
+            inventory: inventory.devices(),
             software: self.devices().iter().any(|d| d.declared_software),
             placed: &assertions,
-            has_witness: self.run.roster.has_witness(kind),
+            has_witness: self.run.kinds.has_witness(kind),
             witness_failed,
         });
         let mut decided = decided;
@@ -274,7 +275,7 @@ impl<'r, 'p> Steps<'r, 'p> {
             process.exe = self.mask(&process.exe);
         }
         Ok(Placement {
-            probes: self.run.roster.probes_used(kind, observation),
+            probes: self.run.kinds.probes_used(kind, observation),
             outcome: decided.outcome,
             reason: decided.reason.clone(),
             commands: vec![decided],
@@ -692,7 +693,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         let kind = self.devices()[0].record.kind.clone();
         let empty = self.work.join("no-devices");
         let _ = std::fs::create_dir_all(&empty);
-        let Some(hide) = self.run.roster.hide(&kind, &empty) else {
+        let Some(hide) = self.run.kinds.hide(&kind, &empty) else {
             ran.notes.push(format!("no negative control: devices of kind {kind} cannot be hidden"));
             return Ok(());
         };
@@ -701,7 +702,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         let inherited = self.shell.env.iter().map(|(k, v)| (k.into(), v.into())).collect();
         let ancestor = i32::try_from(std::process::id()).unwrap_or(i32::MAX);
         let session =
-            self.run.roster.arm(&kind).ok().and_then(|a| Session::open(&nonce, a, &inherited, ancestor).ok());
+            self.run.kinds.arm(&kind).ok().and_then(|a| Session::open(&nonce, a, &inherited, ancestor).ok());
         let mut env: BTreeMap<String, String> = BTreeMap::new();
         if let Some(session) = &session {
             env.extend(

@@ -14,7 +14,7 @@ mod masked;
 pub mod placed;
 pub mod schedule;
 
-use crate::device::roster::Roster;
+use crate::device::Kinds;
 use crate::diag::Problem;
 use crate::exit::Status;
 use crate::plan::{Fate, Item, LoadedFile, Plan};
@@ -73,7 +73,7 @@ pub struct Options {
 /// A run that is going on.
 pub struct Run<'a> {
     plan: &'a Plan,
-    roster: &'a Roster,
+    kinds: &'a Kinds,
     executables: Executables,
     builtins: &'a dyn Builtins,
     options: Options,
@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
     /// A tool is missing, the bundle cannot be written, the key cannot be read.
     pub fn open(
         plan: &'a Plan,
-        roster: &'a Roster,
+        kinds: &'a Kinds,
         host: Host,
         options: Options,
         interrupt: Interrupt,
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
         };
         Ok(Self {
             plan,
-            roster,
+            kinds,
             executables: Executables::default(),
             builtins: &(),
             id,

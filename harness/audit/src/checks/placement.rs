@@ -170,7 +170,8 @@ pub(super) fn work(b: &Bundle<'_>, sink: &mut Sink) {
         }
         for (key @ (name, place), (good, _)) in &found {
             let n = recorded.get(key).copied().unwrap_or_default();
-            if n < *good {
+            // A device that was not asked for may be one that the inventory does not know.
+            if n < *good && s.record.device.as_ref().and_then(place_of).as_ref() == Some(place) {
                 s.at(sink, &format!("the raw file has {good} kernels `{name}` on {place}, {n} are recorded"));
             }
         }
@@ -207,6 +208,10 @@ pub(super) fn witness(b: &Bundle<'_>, sink: &mut Sink) {
     for s in seen(b).into_iter().filter(|s| s.entry.witness == "agrees") {
         let place = s.record.device.as_ref().and_then(place_of);
         let kind = s.record.device.as_ref().map(|d| d.kind.clone());
+        // No claim is nothing to witness.
+        if s.entry.work.iter().all(|w| w.record != "kernel") {
+            continue;
+        }
         let there = s.stream.all().any(|st| {
             let Some(l) = st.line.as_ref().filter(|_| st.role == Role::Outer) else { return false };
             let (who, start, end) = match &l.msg {

@@ -156,7 +156,7 @@ pub(super) fn flaky(b: &Bundle<'_>, sink: &mut Sink) {
     for (line, r) in b.records() {
         match r.verdict.state {
             State::Passed if r.attempt > 1 => {
-                sink.record(line, "passed after a retry and is not flaky".into())
+                sink.record(line, "passed after a retry and is not flaky".into());
             }
             State::Flaky if r.attempt <= 1 => sink.record(line, "is flaky at its first attempt".into()),
             _ => {}
