@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-/// The program under test, built once: Cargo does not build another package's binary for a test.
+/// The program under test with its probe beside it, built once: Cargo does not build another package's for a test.
 pub fn program() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let folder = Path::new(env!("CARGO_BIN_EXE_matmul")).parent().unwrap();
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "-p", "runproof", "--bin", "runproof", "--target-dir"]);
+        cargo.args(["build", "--quiet", "-p", "runproof", "-p", "runproof-probe-opencl", "--target-dir"]);
         cargo.arg(folder.parent().unwrap());
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
@@ -24,6 +24,12 @@ pub fn program() -> &'static Path {
         assert!(cargo.status().unwrap().success(), "the program does not build");
         folder.join(format!("runproof{}", std::env::consts::EXE_SUFFIX))
     })
+}
+
+fn search_path() -> std::ffi::OsString {
+    let own = program().parent().unwrap().to_path_buf();
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&inherited))).unwrap()
 }
 
 /// A folder of its own for one test.
@@ -64,11 +70,12 @@ impl Bed {
         std::fs::write(path, bytes).unwrap();
     }
 
-    /// The program with these arguments, not started yet. Nothing of the caller's environment that could
+    /// The program with these arguments, not started yet; the test programs are on its search path. Nothing of the caller's environment that could
     /// choose a device or a colour gets through.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
         command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
+        command.env("PATH", search_path());
         for name in ["NO_COLOR", "RUNPROOF_KEY", "POCL_DEVICES", "CUDA_VISIBLE_DEVICES"] {
             command.env_remove(name);
         }

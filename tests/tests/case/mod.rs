@@ -47,7 +47,7 @@ struct Start {
     signal: Option<Signal>,
     /// Exit status; absent when the signal ends it.
     status: Option<i32>,
-    /// Every announced test with its state; `unfinished` for one without a record.
+    /// Every announced test with its state. One that was announced and has no record is `not-run`.
     #[serde(default)]
     tests: BTreeMap<String, String>,
     /// Tiers of some of them, `none` included.
@@ -159,7 +159,7 @@ impl Start {
             record.and_then(|r| r["verdict"][field].as_str()).unwrap_or(otherwise).to_owned()
         };
         for (name, state) in &self.tests {
-            differ(name, state, &verdict(name, "state", "unfinished"));
+            differ(name, state, &verdict(name, "state", "not-run"));
         }
         for (name, tier) in &self.tiers {
             differ(&format!("tier of {name}"), tier, &verdict(name, "tier", "none"));
