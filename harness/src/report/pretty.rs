@@ -161,6 +161,7 @@ impl<W: Write + Send> Pretty<W> {
             summary.flaky.iter().map(|(n, r)| format!("{n}{}", dash(r))),
         );
         section(&mut text, "weak (their checks accept a foreign output)", summary.weak.iter().cloned());
+        section(&mut text, "skipped", summary.skipped_lines());
         section(&mut text, "notes", summary.notes.iter().cloned());
         section(
             &mut text,

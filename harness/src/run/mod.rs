@@ -389,7 +389,15 @@ pub fn refusal(file: &LoadedFile) -> Failure {
             span: f.span,
             message: format!("{} [{}]", f.message, f.code),
             label: f.label.clone(),
-            detail: f.help.iter().map(|h| format!("help: {h}\n")).collect(),
+            detail: f
+                .related
+                .iter()
+                .map(|(span, label)| {
+                    let (line, column) = file.source.position(span.start);
+                    format!("{}:{line}:{column}: {label}\n", file.source.name)
+                })
+                .chain(f.help.iter().map(|h| format!("help: {h}\n")))
+                .collect(),
         })
         .collect();
     Failure {
