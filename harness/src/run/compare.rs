@@ -104,6 +104,12 @@ fn limit(ms: u64) -> String {
     if ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{ms} ms") }
 }
 
+/// Which outputs have to be read to compare: stdout, stderr. The others stay on disk, however long they are.
+pub fn reads(step: &CommandStep) -> (bool, bool) {
+    let refuses = !step.refused.is_empty();
+    (refuses || !stdout_lines(&step.stdout).is_empty(), refuses || !step.stderr.is_empty())
+}
+
 /// The outputs against their expectations.
 pub fn outputs(step: &CommandStep, stdout: &[u8], stderr: &[u8], out: &mut Compared) {
     let lines = stdout_lines(&step.stdout);

@@ -132,7 +132,8 @@ pub(super) fn attempts(b: &Bundle<'_>, sink: &mut Sink) {
             }
             Line::Finished(r) => {
                 let test = seen.entry(&r.key).or_default();
-                if test.open != Some(r.attempt) {
+                let settled = test.finished == 0 && test.open.is_none() && settled(r);
+                if test.open != Some(r.attempt) && !settled {
                     sink.record(
                         row.number,
                         format!("attempt {} of `{}` ended and never started", r.attempt, r.key.test),
@@ -143,6 +144,13 @@ pub(super) fn attempts(b: &Bundle<'_>, sink: &mut Sink) {
             }
         }
     }
+}
+
+/// A test that reached its state without being run announces no start.
+fn settled(record: &Record) -> bool {
+    record.attempt == 1
+        && record.commands.is_empty()
+        && matches!(record.verdict.state, State::Refused | State::Skipped | State::Errored)
 }
 
 pub(super) fn totals(b: &Bundle<'_>, sink: &mut Sink) {
