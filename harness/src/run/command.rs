@@ -16,6 +16,7 @@ use runproof_directives::Span;
 use runproof_directives::command::{Substitutions, SyntaxError, TextContext, parse};
 use runproof_directives::model::{CommandStep, Define, IdenticalWhat, Payload};
 use runproof_evidence::bundle::{Place, Stream};
+use runproof_records::Digest;
 use runproof_records::record::{
     Check, Command, CommandRole, Exit, HiddenControl, NotRecorded, Placement, Stage, Strength,
 };
@@ -27,9 +28,9 @@ use std::time::{Duration, Instant};
 /// Between asking a process to end and killing it.
 const GRACE: Duration = Duration::from_millis(500);
 /// Output that is compared, bytes; a longer one is kept whole in the bundle and does not hold.
-const COMPARED_BYTES: u64 = 256 << 20;
+const COMPARED_BYTES: u64 = 64 << 20;
 /// Output that is kept to try on the next test's checks, bytes.
-const FOREIGN_BYTES: usize = 64 << 10;
+const FOREIGN_BYTES: u64 = 64 << 10;
 
 /// What came of one command step.
 pub struct Ran {
@@ -470,7 +471,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         })
     }
 
-    fn program(&self, program: &Program) -> (String, Option<runproof_records::Digest>, Option<String>) {
+    fn program(&self, program: &Program) -> (String, Option<Digest>, Option<String>) {
         match program {
             Program::Builtin => ("builtin".to_owned(), None, None),
             Program::None => ("not found".to_owned(), None, None),
@@ -492,13 +493,23 @@ impl<'r, 'p> Steps<'r, 'p> {
         let mut output_seen = false;
         let mut strength = None;
         if ended_by_itself(&once.outcome.exit.exit) {
-            let stdout = self.read(&once.stdout, once.command.stdout.bytes, step.span, &mut compared)?;
-            let stderr = self.read(&once.stderr, once.command.stderr.bytes, step.span, &mut compared)?;
+            let (out, err) = (once.command.stdout.bytes, once.command.stderr.bytes);
+            let (reads_stdout, reads_stderr) = compare::reads(step);
+            let foreign = step.exec && out <= FOREIGN_BYTES;
+            let stdout = if reads_stdout || foreign {
+                self.read(&once.stdout, out, step.span, &mut compared)?
+            } else {
+                Vec::new()
+            };
+            let stderr = if reads_stderr {
+                self.read(&once.stderr, err, step.span, &mut compared)?
+            } else {
+                Vec::new()
+            };
             compare::outputs(step, &stdout, &stderr, &mut compared);
             outputs_came = self.files(step, once, &mut compared);
-            self.identical(step, &stdout, &mut compared);
-            output_seen =
-                compared.looked && (!stdout.is_empty() || !stderr.is_empty() || !step.files.is_empty());
+            self.identical(step, &once.command.stdout.digest, &mut compared);
+            output_seen = compared.looked && (out > 0 || err > 0 || !step.files.is_empty());
             if compared.points.is_empty() && step.exec {
                 strength = self.strength(step, stdout);
             }
@@ -612,21 +623,22 @@ impl<'r, 'p> Steps<'r, 'p> {
     }
 
     /// Outputs that must be the same in every variant: the first one is what the others are compared with.
-    fn identical(&self, step: &CommandStep, stdout: &[u8], compared: &mut Compared) {
+    fn identical(&self, step: &CommandStep, stdout: &Digest, compared: &mut Compared) {
         for what in &step.identical {
-            let (name, bytes) = match &what.value {
-                IdenticalWhat::Stdout => ("stdout".to_owned(), Ok(stdout.to_vec())),
+            let (name, digest) = match &what.value {
+                IdenticalWhat::Stdout => ("stdout".to_owned(), Ok(stdout.clone())),
                 IdenticalWhat::File(path) => {
                     let path = self.substitutions.expand_str(path).unwrap_or_else(|_| path.clone());
-                    (format!("`{path}`"), std::fs::read(self.shell.cwd.join(&path)))
+                    let digest = runproof_evidence::digest::of_file(&self.shell.cwd.join(&path));
+                    (format!("`{path}`"), digest.map(|(digest, _)| digest))
                 }
             };
             let line = self.run.plan.file(self.item).source.line(what.span.start);
-            let trouble = match bytes {
+            let trouble = match digest {
                 Err(e) => Some(format!("{name} was not produced: {e}")),
-                Ok(bytes) => self
+                Ok(digest) => self
                     .run
-                    .same_in_all_variants(self.item, line, &bytes)
+                    .same_in_all_variants(self.item, line, &digest)
                     .map(|other| format!("{name} of this variant is not identical to that of `{other}`")),
             };
             compared.looked = true;
@@ -658,7 +670,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         let other =
             foreign.get(&self.item.suite).filter(|(of, _)| of != file).map(|(_, bytes)| bytes.as_slice());
         let strength = compare::strength(step, &stdout, other);
-        if stdout.len() <= FOREIGN_BYTES && !stdout.is_empty() && !name.is_empty() {
+        if stdout.len() as u64 <= FOREIGN_BYTES && !stdout.is_empty() && !name.is_empty() {
             foreign.insert(self.item.suite, (file.clone(), stdout));
         }
         strength
@@ -669,7 +681,8 @@ impl<'r, 'p> Steps<'r, 'p> {
         let once = self.once(step, CommandRole::Control, payload, &BTreeMap::new(), &|_| {})?;
         let line = self.run.plan.file(self.item).source.line(payload.span.start);
         let trouble = if matches!(once.outcome.exit.exit, Exit::Code { .. }) {
-            let stdout = std::fs::read(&once.stdout.path).unwrap_or_default();
+            let bytes = once.command.stdout.bytes;
+            let stdout = self.read(&once.stdout, bytes, payload.span, &mut ran.compared)?;
             (!compare::rejects(step, &stdout)).then(|| {
                 (
                     Trouble::Failed,
@@ -736,7 +749,8 @@ impl<'r, 'p> Steps<'r, 'p> {
         env.extend(hide);
         let once = self.once(step, CommandRole::HiddenDevice, &step.command, &env, &|_| {})?;
         let records = session.map_or(0, |s| crate::placement::work_records(&s.finish()));
-        let stdout = std::fs::read(&once.stdout.path).unwrap_or_default();
+        let bytes = once.command.stdout.bytes;
+        let stdout = self.read(&once.stdout, bytes, step.span, &mut ran.compared)?;
         let accepted = compare::exit_held(step, &once.outcome.exit.exit)
             && !(compare::stdout_lines(&step.stdout).is_empty() && step.files.is_empty())
             && !compare::rejects(step, &stdout);

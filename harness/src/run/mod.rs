@@ -340,13 +340,12 @@ impl<'a> Run<'a> {
         &self.bundle
     }
 
-    /// Notes the bytes of an `EXPECT(identical)` line; the variant that they differ from, if they do.
-    fn same_in_all_variants(&self, item: &Item, line: u32, bytes: &[u8]) -> Option<String> {
-        let digest = crate::plan::load::digest(bytes);
+    /// Notes what an `EXPECT(identical)` line is about; the variant that it differs from, if it does.
+    fn same_in_all_variants(&self, item: &Item, line: u32, digest: &Digest) -> Option<String> {
         let key = (item.suite, item.file, item.key.target.clone(), line);
         let mut known = self.identical.lock().unwrap_or_else(PoisonError::into_inner);
         let (first, of_first) = known.entry(key).or_insert_with(|| (item.key.test.clone(), digest.clone()));
-        (*of_first != digest).then(|| first.clone())
+        (of_first != digest).then(|| first.clone())
     }
 
     /// Asks the bundle's writer; `None` when the bundle is closed.
