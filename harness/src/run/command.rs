@@ -5,7 +5,7 @@ use super::attempt::{Stopped, output};
 use super::compare::{self, Compared};
 use super::judge::{Trouble, ended_by_itself};
 use super::{Run, clock, placed};
-use crate::placement::{Question, decide};
+use crate::placement::{Question, decide, work_records};
 use crate::plan::{Item, LoadedFile};
 use crate::probe::{Session, command_nonce};
 use crate::process::{Deadline, Limits, Patience};
@@ -70,6 +70,14 @@ pub struct Steps<'r, 'p> {
     left: Duration,
     /// Entries for the record, in order.
     pub commands: Vec<Command>,
+}
+
+/// One run of a command line under the device's probes.
+struct Observed {
+    once: Once,
+    placement: Option<Placement>,
+    /// Records of work, whoever sent them.
+    records: u64,
 }
 
 /// One run of a command line.
@@ -182,8 +190,13 @@ impl<'r, 'p> Steps<'r, 'p> {
         };
         let (once, placement) = if let Some(why) = lock_trouble {
             (self.refused_to_start(step, role, &step.command, &why)?, None)
+        } else if observe {
+            let device = self.devices()[0].clone();
+            let steer = self.run.kinds.point_at(&device.record.kind, &device.wire);
+            let observed = self.observed(step, role, steer)?;
+            (observed.once, observed.placement)
         } else {
-            self.observed(step, role, &step.command, observe)?
+            (self.once(step, role, &step.command, &BTreeMap::new(), &|_| {})?, None)
         };
         let mut ran = self.compare(step, &once)?;
         ran.placement = placement;
@@ -206,17 +219,13 @@ impl<'r, 'p> Steps<'r, 'p> {
         self.run.devices.hold(&names)
     }
 
-    /// Runs a command line under the device's probes where `observe` says so.
+    /// Runs a command line under the device's probes; `steer` points it at the device or hides it.
     fn observed(
         &mut self,
         step: &CommandStep,
         role: CommandRole,
-        payload: &Payload,
-        observe: bool,
-    ) -> Result<(Once, Option<Placement>), Stopped> {
-        if !observe {
-            return Ok((self.once(step, role, payload, &BTreeMap::new(), &|_| {})?, None));
-        }
+        steer: Vec<(String, String)>,
+    ) -> Result<Observed, Stopped> {
         let index = self.next_index();
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         let kind = self.devices()[0].record.kind.clone();
@@ -227,22 +236,25 @@ impl<'r, 'p> Steps<'r, 'p> {
         });
         let session = match armed {
             Ok(session) => session,
-            Err(why) => return Ok((self.refused_to_start(step, role, payload, &why)?, None)),
+            Err(why) => {
+                let once = self.refused_to_start(step, role, &step.command, &why)?;
+                return Ok(Observed { once, placement: None, records: 0 });
+            }
         };
         let mut env: BTreeMap<String, String> = session
             .env()
             .into_iter()
             .map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned()))
             .collect();
-        env.extend(self.run.kinds.point_at(&kind, &self.devices()[0].wire));
+        env.extend(steer);
         let witness = self.run.kinds.start_outer(&kind, &session);
-        let once = self.once(step, role, payload, &env, &|until: Instant| {
+        let once = self.once(step, role, &step.command, &env, &|until: Instant| {
             session.flush(until.saturating_duration_since(Instant::now()));
         })?;
         let witness_failed = witness.stop();
         let observation = session.finish();
         let placement = self.placed(step, &once, &nonce, &kind, &observation, witness_failed.as_deref())?;
-        Ok((once, Some(placement)))
+        Ok(Observed { once, placement: Some(placement), records: work_records(&observation) })
     }
 
     fn placed(
@@ -731,32 +743,17 @@ impl<'r, 'p> Steps<'r, 'p> {
             });
             return Ok(());
         };
-        let index = self.next_index();
-        let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
-        let inherited = self.shell.env.iter().map(|(k, v)| (k.into(), v.into())).collect();
-        let ancestor = i32::try_from(std::process::id()).unwrap_or(i32::MAX);
-        let session =
-            self.run.kinds.arm(&kind).ok().and_then(|a| Session::open(&nonce, a, &inherited, ancestor).ok());
-        let mut env: BTreeMap<String, String> = BTreeMap::new();
-        if let Some(session) = &session {
-            env.extend(
-                session
-                    .env()
-                    .into_iter()
-                    .map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned())),
-            );
-        }
-        env.extend(hide);
-        let once = self.once(step, CommandRole::HiddenDevice, &step.command, &env, &|_| {})?;
-        let records = session.map_or(0, |s| crate::placement::work_records(&s.finish()));
+        let Observed { once, placement, records } = self.observed(step, CommandRole::HiddenDevice, hide)?;
         let bytes = once.command.stdout.bytes;
         let stdout = self.read(&once.stdout, bytes, step.span, &mut ran.compared)?;
         let accepted = compare::exit_held(step, &once.outcome.exit.exit)
             && !(compare::stdout_lines(&step.stdout).is_empty() && step.files.is_empty())
             && !compare::rejects(step, &stdout);
-        let held = records == 0 && !accepted && ended_by_itself(&once.outcome.exit.exit);
-        if let Some(placement) = &mut ran.placement {
-            placement.control = Some(HiddenControl { commands: vec![index], records, accepted, held });
+        let watched = placement.is_some();
+        let held = watched && records == 0 && !accepted && ended_by_itself(&once.outcome.exit.exit);
+        if let Some(all) = &mut ran.placement {
+            all.commands.extend(placement.into_iter().flat_map(|p| p.commands));
+            all.control = Some(HiddenControl { commands: vec![once.command.index], records, accepted, held });
         }
         if !held {
             let why = if records > 0 {
