@@ -214,7 +214,7 @@ fn an_honest_program_is_placed() {
 
 #[test]
 fn printing_it_is_no_placement() {
-    check(|w| (w.peers.clear(), w.inner.clear()).0, Inconclusive, "program's own words are no proof");
+    check(|w| (w.peers.clear(), w.inner.clear()).0, Inconclusive, "unobserved");
 }
 
 #[test]

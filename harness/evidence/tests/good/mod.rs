@@ -365,6 +365,10 @@ pub fn place(m: &mut Maker, r: &mut Record, device: Device, control: bool) {
         reason: String::new(),
         control: hidden,
     });
+    if !control {
+        let reason = "devices of this kind cannot be hidden".to_owned();
+        r.not_recorded.push(NotRecorded { field: "placement.control".into(), reason });
+    }
     r.verdict.placement = Some(outcome);
     r.verdict.facts.placement = Fact::Held;
     r.device = Some(device);
