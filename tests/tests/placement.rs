@@ -142,9 +142,12 @@ fn liar(mode: &str, outcome: PlacementOutcome, says: &str) -> Run {
 
 #[test]
 fn honest_programs_are_placed() {
-    for (program, kernel) in
-        [("matmul", "matmul_f32"), ("rope", "rope*"), ("attention_decode", "attention_decode_f32")]
-    {
+    for (program, kernel) in [
+        ("matmul", "matmul_f32"),
+        ("rope", "rope*"),
+        ("attention_decode", "attention_decode_f32"),
+        ("softmax", "softmax_f32"),
+    ] {
         let run = run(&[program, "--device", "opencl", "--index", "0"], kernel, &plain());
         check(&run, PlacedSoftware, "×1");
         assert!(run.status.success() && run.stdout.contains(" wrong 0 guards intact\n"), "{}", run.stdout);
@@ -182,9 +185,12 @@ fn liars_print_the_right_answer_and_are_seen() {
     for (mode, outcome, says) in [
         ("banner", Inconclusive, "unobserved"),
         ("context", NotPlaced, "context on Portable Computing Language/"),
+        ("enumerate", NotPlaced, "no context, 0 kernels"),
         ("noop", NotPlaced, "kernel noop ×1"),
+        ("copies", NotPlaced, "0 kernels"),
         ("unset", Inconclusive, "unobserved"),
         ("forge", Inconclusive, "the probe library is not loaded"),
+        ("forge-context", Inconclusive, "the probe library is not loaded"),
         ("forge-beside", Inconclusive, "two connections at once"),
         ("forge-nonce", Inconclusive, "nonce of another command"),
         ("flood", Inconclusive, "never said hello"),
