@@ -4,6 +4,7 @@
 //! A file is read by [`read`], which never fails: it returns what it understood *and* every finding, so that
 //! one bad line does not hide the rest.
 
+pub mod check;
 pub mod command;
 pub mod expr;
 pub mod finding;
