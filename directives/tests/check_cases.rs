@@ -7,12 +7,10 @@ use serde_json::Value;
 /// PASS, FAIL or ERROR, as the table has it.
 fn verdict(arguments: &[String], checks: &str, input: &[u8]) -> &'static str {
     let status = match parse_options(arguments) {
-        Ok(Invocation::Match(options)) => {
-            match CheckFile::parse(&Source::new("t.chk", checks), &options) {
-                Ok(file) => file.run(input).exit_status(),
-                Err(errors) => errors[0].exit_status(),
-            }
-        }
+        Ok(Invocation::Match(options)) => match CheckFile::parse(&Source::new("t.chk", checks), &options) {
+            Ok(file) => file.run(input).exit_status(),
+            Err(errors) => errors[0].exit_status(),
+        },
         Ok(_) => 0,
         Err(error) => error.exit_status(),
     };

@@ -42,13 +42,15 @@ impl ArgumentError {
 impl std::fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unknown(option) => write!(f, "`{option}` is no option"),
-            Self::ValueMissing(option) => write!(f, "`{option}` needs a value: `{option}=VALUE`"),
+            Self::Unknown(option) => write!(f, "'{option}' is no option"),
+            Self::ValueMissing(option) => write!(f, "'{option}' needs a value: '{option}=VALUE'"),
             Self::BadValue(option, value, allowed) => {
-                write!(f, "`{option}` cannot be `{value}`: it takes {allowed}")
+                write!(f, "'{option}' cannot be '{value}': it takes {allowed}")
             }
-            Self::SecondCheckFile(file) => write!(f, "`{file}` is a second check file: one is taken"),
-            Self::ResponseFile(file) => write!(f, "`{file}`: arguments are not read from files; write them out"),
+            Self::SecondCheckFile(file) => write!(f, "'{file}' is a second check file: one is taken"),
+            Self::ResponseFile(file) => {
+                write!(f, "'{file}': arguments are not read from files; write them out")
+            }
             Self::NoCheckFile => write!(f, "no check file is given"),
         }
     }

@@ -139,38 +139,38 @@ impl CheckError {
     /// What is wrong, in one sentence without a full stop.
     pub fn message(&self) -> String {
         use CheckErrorKind as K;
-        let list = |names: &[String]| names.join("`, `");
+        let list = |names: &[String]| names.join("', '");
         match &self.kind {
             K::BadPrefix(prefix) if prefix.is_empty() => "a prefix is empty".to_owned(),
             K::BadPrefix(prefix) => {
-                format!("`{prefix}` is no prefix: it may have letters, digits, `-` and `_`")
+                format!("'{prefix}' is no prefix: it may have letters, digits, '-' and '_'")
             }
             K::RepeatedPrefix(prefix) => {
-                format!("`{prefix}` is given more than once among check and comment prefixes")
+                format!("'{prefix}' is given more than once among check and comment prefixes")
             }
-            K::NoChecks(prefixes) => format!("no check line has the prefix `{}`", list(prefixes)),
-            K::UnusedPrefixes(prefixes) => format!("no check line has the prefix `{}`", list(prefixes)),
-            K::Underscore(prefix) => format!("`{prefix}_…` is no check: a suffix begins with `-`"),
-            K::StackedNot(prefix) => format!("`{prefix}` has `-NOT` together with another suffix"),
-            K::BadCount(prefix) => format!("`{prefix}-COUNT-` needs a number from 1 to 2147483647"),
-            K::UnknownShape(word) => format!("`{word}` is no check: the line would be skipped"),
-            K::EmptyPattern(name) => format!("`{name}:` has nothing to look for"),
-            K::PatternAfterEmpty(name) => format!("`{name}:` takes no text: it looks for an empty line"),
-            K::NothingBefore(name) => format!("`{name}:` has no check before it"),
-            K::LabelWithVariable(name) => format!("`{name}:` uses or defines a variable"),
-            K::OpenRegex => "`{{` has no `}}`".to_owned(),
-            K::OpenBlock => "`[[` has no `]]`".to_owned(),
-            K::StrayBracket(text) => format!("`{text}` is no variable"),
-            K::Regex(text, error) => format!("`{text}` {error}"),
+            K::NoChecks(prefixes) => format!("no check line has the prefix '{}'", list(prefixes)),
+            K::UnusedPrefixes(prefixes) => format!("no check line has the prefix '{}'", list(prefixes)),
+            K::Underscore(prefix) => format!("'{prefix}_…' is no check: a suffix begins with '-'"),
+            K::StackedNot(prefix) => format!("'{prefix}' has '-NOT' together with another suffix"),
+            K::BadCount(prefix) => format!("'{prefix}-COUNT-' needs a number from 1 to 2147483647"),
+            K::UnknownShape(word) => format!("'{word}' is no check: the line would be skipped"),
+            K::EmptyPattern(name) => format!("'{name}:' has nothing to look for"),
+            K::PatternAfterEmpty(name) => format!("'{name}:' takes no text: it looks for an empty line"),
+            K::NothingBefore(name) => format!("'{name}:' has no check before it"),
+            K::LabelWithVariable(name) => format!("'{name}:' uses or defines a variable"),
+            K::OpenRegex => "'{{' has no '}}'".to_owned(),
+            K::OpenBlock => "'[[' has no ']]'".to_owned(),
+            K::StrayBracket(text) => format!("'{text}' is no variable"),
+            K::Regex(text, error) => format!("'{text}' {error}"),
             K::BlankInName => "white space in a variable's name".to_owned(),
-            K::BadName(text) => format!("`{text}` is no variable name"),
-            K::NameTaken(name) => format!("`{name}` is a string variable and a numeric variable"),
+            K::BadName(text) => format!("'{text}' is no variable name"),
+            K::NameTaken(name) => format!("'{name}' is a string variable and a numeric variable"),
             K::FarReference(name) => {
-                format!("`{name}` is in a group past the ninth and cannot be used in its own line")
+                format!("'{name}' is in a group past the ninth and cannot be used in its own line")
             }
             K::Numeric(error) => error.message(),
-            K::DefineWithoutValue(text) => format!("`-D{text}` has no `=`"),
-            K::DefineWithoutName(text) => format!("`-D{text}` has no name before the `=`"),
+            K::DefineWithoutValue(text) => format!("'-D{text}' has no '='"),
+            K::DefineWithoutName(text) => format!("'-D{text}' has no name before the '='"),
             K::DefineValue(reason) => reason.clone(),
         }
     }
@@ -180,34 +180,34 @@ impl CheckError {
         use CheckErrorKind as K;
         Some(match &self.kind {
             K::UnusedPrefixes(_) => {
-                "write a check for it, take it off the command line, or pass `--allow-unused-prefixes`".to_owned()
+                "write a check for it, take it off the command line, or pass '--allow-unused-prefixes'".to_owned()
             }
-            K::NoChecks(_) => "name the prefixes that the file has with `--check-prefixes`".to_owned(),
-            K::Underscore(prefix) => format!("write `{prefix}-…`"),
+            K::NoChecks(_) => "name the prefixes that the file has with '--check-prefixes'".to_owned(),
+            K::Underscore(prefix) => format!("write '{prefix}-…'"),
             K::StackedNot(_) | K::UnknownShape(_) => {
                 "use one suffix: -NEXT, -SAME, -EMPTY, -NOT, -DAG, -LABEL or -COUNT-n, and no modifier but {LITERAL}"
                     .to_owned()
             }
             K::NothingBefore(_) => "put a plain check before it".to_owned(),
             K::LabelWithVariable(_) => {
-                "blocks are cut before variables have values: match it with `{{…}}`".to_owned()
+                "blocks are cut before variables have values: match it with '{{…}}'".to_owned()
             }
             K::OpenBlock | K::StrayBracket(_) | K::BadName(_) | K::BlankInName => {
-                "text with `[[` in it is written as CHECK{LITERAL}, or as `{{\\[\\[}}`".to_owned()
+                "text with '[[' in it is written as CHECK{LITERAL}, or as '{{\\[\\[}}'".to_owned()
             }
-            K::OpenRegex => "text with `{{` in it is written as CHECK{LITERAL}, or as `{{\\{\\{}}`".to_owned(),
+            K::OpenRegex => "text with '{{' in it is written as CHECK{LITERAL}, or as '{{\\{\\{}}'".to_owned(),
             K::Regex(text, EreError::Brace | EreError::Count) if text.contains('{') => {
-                format!("the first `}}}}` ends the expression: write {{{{({text}}})}}}}")
+                format!("the first '}}}}' ends the expression: write {{{{({text}}})}}}}")
             }
             K::Regex(_, EreError::Repetition) => {
-                "the dialect is POSIX extended: no `*?`, `++`, `(?:…)`, `\\d`".to_owned()
+                "the dialect is POSIX extended: no '*?', '++', '(?:…)', '\\d'".to_owned()
             }
-            K::Regex(_, EreError::Empty) => "write `()` for what may be nothing".to_owned(),
+            K::Regex(_, EreError::Empty) => "write '()' for what may be nothing".to_owned(),
             K::Numeric(NumericError::Conflict(..)) => {
-                "give the format: `[[#%x, …]]`, `[[#%u, …]]`".to_owned()
+                "give the format: '[[#%x, …]]', '[[#%u, …]]'".to_owned()
             }
             K::Numeric(NumericError::SameLine(_)) => "use it from the next check line on".to_owned(),
-            K::DefineWithoutValue(text) => format!("write `-D{text}=VALUE`"),
+            K::DefineWithoutValue(text) => format!("write '-D{text}=VALUE'"),
             _ => return None,
         })
     }
@@ -216,26 +216,26 @@ impl CheckError {
 impl NumericError {
     fn message(&self) -> String {
         match self {
-            Self::Format(text) => format!("`{text}` is no format: %u, %d, %x or %X, as in `[[#%.8x, V:]]`"),
-            Self::AlternateForm => "`#` goes with %x and %X only".to_owned(),
+            Self::Format(text) => format!("'{text}' is no format: %u, %d, %x or %X, as in '[[#%.8x, V:]]'"),
+            Self::AlternateForm => "'#' goes with %x and %X only".to_owned(),
             Self::Precision => {
                 format!("the precision is no number up to {}", super::format::MAX_PRECISION)
             }
-            Self::EmptyConstraint => "`==` has nothing behind it".to_owned(),
+            Self::EmptyConstraint => "'==' has nothing behind it".to_owned(),
             Self::Operand(text) if text.is_empty() => "an operand is missing".to_owned(),
-            Self::Operand(text) => format!("`{text}` is no number, variable or function call"),
-            Self::Operator(operator) => format!("`{operator}` is no operator: + and - are"),
+            Self::Operand(text) => format!("'{text}' is no number, variable or function call"),
+            Self::Operator(operator) => format!("'{operator}' is no operator: + and - are"),
             Self::Parenthesis => "a parenthesis has no partner".to_owned(),
             Self::Depth => "the parentheses are nested too deeply".to_owned(),
-            Self::Function(name) => format!("`{name}` is no function: add, sub, mul, div, min, max are"),
-            Self::Arguments(name, count) => format!("`{name}` takes 2 arguments, not {count}"),
+            Self::Function(name) => format!("'{name}' is no function: add, sub, mul, div, min, max are"),
+            Self::Arguments(name, count) => format!("'{name}' takes 2 arguments, not {count}"),
             Self::MissingArgument => "an argument is missing".to_owned(),
-            Self::Trailing(text) => format!("`{text}` is left over behind the end"),
-            Self::LegacyLine => "`[[@LINE…]]` takes one number only: use `[[#@LINE…]]`".to_owned(),
-            Self::Pseudo(name) => format!("`{name}` does not exist: @LINE does"),
-            Self::SameLine(name) => format!("`{name}` is defined in the same line"),
+            Self::Trailing(text) => format!("'{text}' is left over behind the end"),
+            Self::LegacyLine => "'[[@LINE…]]' takes one number only: use '[[#@LINE…]]'".to_owned(),
+            Self::Pseudo(name) => format!("'{name}' does not exist: @LINE does"),
+            Self::SameLine(name) => format!("'{name}' is defined in the same line"),
             Self::Conflict(left, right) => format!("{left} and {right} are mixed and no format is given"),
-            Self::Redefined(name) => format!("`{name}` was defined or used before with another format"),
+            Self::Redefined(name) => format!("'{name}' was defined or used before with another format"),
             Self::TooLarge => "a number has more than 10,000 digits".to_owned(),
         }
     }

@@ -3,7 +3,7 @@
 use super::error::NumericError;
 use super::format::Format;
 use super::integer::{Integer, TooLarge};
-use super::variables::{NumericId, Names};
+use super::variables::{Names, NumericId};
 
 /// Parentheses and calls may be nested this deep.
 const MAX_DEPTH: usize = 200;
@@ -285,7 +285,8 @@ impl Expression {
                 }
                 Term::Apply(_) => match (stack.pop().flatten(), stack.pop().flatten()) {
                     (Some((right, right_name)), Some((left, left_name))) if left != right => {
-                        let shown = |name, format: Format| format!("`{}` ({})", lossy(name), format.notation());
+                        let shown =
+                            |name, format: Format| format!("`{}` ({})", lossy(name), format.notation());
                         return Err(NumericError::Conflict(shown(left_name, left), shown(right_name, right)));
                     }
                     (right, left) => left.or(right),

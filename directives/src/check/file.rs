@@ -181,7 +181,9 @@ impl<'o> Reader<'o> {
         let known = &self.file.numbers;
         let value = expression
             .value(|wanted| known.iter().rev().find(|(id, _)| *id == wanted).map(|(_, value)| value.clone()))
-            .map_err(|_| CheckErrorKind::DefineValue(format!("`{text}` has a value that cannot be computed")))?;
+            .map_err(|_| {
+                CheckErrorKind::DefineValue(format!("`{text}` has a value that cannot be computed"))
+            })?;
         self.file.numbers.push((id, value));
         Ok(())
     }
@@ -226,7 +228,12 @@ impl<'o> Reader<'o> {
             if !(self.options.strict_whitespace && self.options.match_full_lines) {
                 start += text[start..].iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
             }
-            let end = memchr::memchr2(b'\n', b'\r', &text[start..]).map_or(text.len(), |offset| start + offset);
+            if found.end == text.len() && !self.options.strict {
+                // At the very end of a file the reference takes the suffix and the colon for the pattern.
+                start = found.start + found.prefix.len();
+            }
+            let end =
+                memchr::memchr2(b'\n', b'\r', &text[start..]).map_or(text.len(), |offset| start + offset);
             at = end;
             if found.shape == Shape::Comment {
                 continue;
@@ -274,9 +281,8 @@ impl<'o> Reader<'o> {
         };
         let name = directive.name();
         let style = self.style(kind, literal, Some(line));
-        let pattern = pattern_text::read(&text[start..end], &name, style, &mut self.file.names).map_err(
-            |(place, kind)| ((start + place.0, start + place.1), kind),
-        )?;
+        let pattern = pattern_text::read(&text[start..end], &name, style, &mut self.file.names)
+            .map_err(|(place, kind)| ((start + place.0, start + place.1), kind))?;
         if kind == Kind::Label && pattern.has_variable() {
             return Err(((start, end), CheckErrorKind::LabelWithVariable(name)));
         }

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod canonical;
+mod dump;
 mod ere;
 mod error;
 mod expression;
@@ -18,16 +19,22 @@ mod near;
 mod options;
 mod pattern;
 mod pattern_text;
+mod place;
+mod program;
 mod report;
 mod run;
 mod scan;
+mod text;
 mod variables;
 
 pub use arguments::{ArgumentError, HELP, Invocation, parse_options};
+pub use dump::{DUMP_HELP, dump};
 pub use ere::EreError;
 pub use error::{CheckError, CheckErrorKind, NumericError, Place};
 pub use file::{CheckFile, Directive};
 pub use near::{Difference, Near};
 pub use options::{DumpFilter, DumpInput, Options};
+pub use program::{Finished, program, run};
 pub use report::{Binding, Failure, FailureKind, Matched, Note, Outcome, Reason, Report};
 pub use scan::Kind;
+pub use text::{Subject, errors_text, report_text};

@@ -129,9 +129,8 @@ impl Pattern {
             values.set_string(name, &text[*start..*end]);
         }
         for ((id, _, format), (start, end)) in parts.numbers.iter().zip(&found.numbers) {
-            let value = format
-                .read(&text[*start..*end])
-                .map_err(|_| vec![Obstacle::NoValue(NoValue::TooLarge)])?;
+            let value =
+                format.read(&text[*start..*end]).map_err(|_| vec![Obstacle::NoValue(NoValue::TooLarge)])?;
             values.set_numeric(*id, value);
         }
         Ok(Some(found))
@@ -159,7 +158,7 @@ impl Parts {
         if self.parts.iter().any(|part| matches!(part, Part::Regex(_))) {
             return Ok(None);
         }
-        self.assemble(values, |whole, text| whole.extend_from_slice(text)).map(Some)
+        self.assemble(values, Vec::extend_from_slice).map(Some)
     }
 
     /// As one expression, with values put in.

@@ -45,15 +45,8 @@ pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> 
     if style.literal || plain {
         return Ok(with_body(Body::Fixed(text.to_vec())));
     }
-    let mut builder = Builder {
-        text,
-        at: 0,
-        style,
-        names,
-        parts: Parts::default(),
-        group: 1,
-        defined: BTreeMap::new(),
-    };
+    let mut builder =
+        Builder { text, at: 0, style, names, parts: Parts::default(), group: 1, defined: BTreeMap::new() };
     let blanks: &[u8] = if style.strict_whitespace { b"" } else { b" *" };
     if full_lines {
         builder.regex(&[b"^", blanks].concat());
@@ -107,7 +100,8 @@ impl<'a> Builder<'a, '_> {
             } else if rest.starts_with(b"[[") && !rest.starts_with(b"[[[") {
                 self.block(rest)?;
             } else {
-                let next = (1..rest.len()).find(|at| matches!(&rest[*at..], [b'{', b'{', ..] | [b'[', b'[', ..]));
+                let next =
+                    (1..rest.len()).find(|at| matches!(&rest[*at..], [b'{', b'{', ..] | [b'[', b'[', ..]));
                 let end = next.unwrap_or(rest.len());
                 self.parts.parts.push(Part::Text(rest[..end].to_vec()));
                 self.at += end;
@@ -153,11 +147,9 @@ impl<'a> Builder<'a, '_> {
             BlockEnd::At(length) => length,
             BlockEnd::None => return Err(((start, self.text.len()), CheckErrorKind::OpenBlock)),
             BlockEnd::Stray(at) => {
-                let seen = memchr::memmem::find(&rest[at + 2..], b"]]").map_or(rest.len(), |end| at + end + 4);
-                return Err((
-                    (start, start + seen),
-                    CheckErrorKind::StrayBracket(lossy(&rest[..seen])),
-                ));
+                let seen =
+                    memchr::memmem::find(&rest[at + 2..], b"]]").map_or(rest.len(), |end| at + end + 4);
+                return Err(((start, start + seen), CheckErrorKind::StrayBracket(lossy(&rest[..seen]))));
             }
         };
         let place = (start + 2, start + 2 + length);
@@ -335,7 +327,9 @@ pub(super) fn numeric_block(
     }
     let format = match (explicit, &expression) {
         (Some(format), _) => format,
-        (None, Some(expression)) => expression.implicit_format(names)?.unwrap_or(Format { precision, ..Format::UNSIGNED }),
+        (None, Some(expression)) => {
+            expression.implicit_format(names)?.unwrap_or(Format { precision, ..Format::UNSIGNED })
+        }
         (None, None) => Format { precision, ..Format::UNSIGNED },
     };
     let definition = definition.map(|text| define(text, format, line, names)).transpose()?;

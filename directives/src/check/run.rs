@@ -64,7 +64,16 @@ impl<'a> Runner<'a> {
         for (id, value) in &file.numbers {
             values.set_numeric(*id, value.clone());
         }
-        Self { file, text, values, scratch: Scratch::default(), report, previous: None, lost: false, failed: false }
+        Self {
+            file,
+            text,
+            values,
+            scratch: Scratch::default(),
+            report,
+            previous: None,
+            lost: false,
+            failed: false,
+        }
     }
 
     fn run(mut self) -> Report {
@@ -242,8 +251,7 @@ impl<'a> Runner<'a> {
         };
         let line_ends = line_ends(&self.text[skipped.start..skipped.end]);
         if line_ends != wanted {
-            let previous =
-                self.previous.map_or(Span::new(skipped.start, skipped.start), |(_, span)| span);
+            let previous = self.previous.map_or(Span::new(skipped.start, skipped.start), |(_, span)| span);
             self.fail(index, FailureKind::WrongLine { found, previous, line_ends });
             self.failed = true;
         }
@@ -284,12 +292,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Searches for a positive check and notes what keeps it from being found.
-    fn attempt(
-        &mut self,
-        index: usize,
-        range: Span,
-        counted: Option<(u32, u32)>,
-    ) -> Result<Match, Failed> {
+    fn attempt(&mut self, index: usize, range: Span, counted: Option<(u32, u32)>) -> Result<Match, Failed> {
         self.executed(index, range);
         match self.search(index, range) {
             Ok(Some(found)) => Ok(found),

@@ -42,7 +42,11 @@ impl Kind {
 /// What stands behind a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    Check { kind: Kind, count: u32, literal: bool },
+    Check {
+        kind: Kind,
+        count: u32,
+        literal: bool,
+    },
     Comment,
     Underscore,
     StackedNot,
@@ -156,7 +160,8 @@ fn shape(rest: &[u8]) -> Option<(Shape, usize)> {
             Some((count, length)) => check(Kind::Plain, count, 7 + length),
             None => Some((Shape::BadCount, 7)),
         }
-    } else if let Some(stacked) = STACKED_NOT.iter().find(|stacked| rest[1..].starts_with(stacked.as_bytes())) {
+    } else if let Some(stacked) = STACKED_NOT.iter().find(|stacked| rest[1..].starts_with(stacked.as_bytes()))
+    {
         Some((Shape::StackedNot, 1 + stacked.len()))
     } else {
         let kind = KINDS.iter().find(|kind| rest[1..].starts_with(kind.suffix().as_bytes()))?;
@@ -169,9 +174,8 @@ fn shape(rest: &[u8]) -> Option<(Shape, usize)> {
 }
 
 const KINDS: [Kind; 6] = [Kind::Next, Kind::Same, Kind::Not, Kind::Dag, Kind::Label, Kind::Empty];
-const STACKED_NOT: [&str; 8] = [
-    "DAG-NOT:", "NOT-DAG:", "NEXT-NOT:", "NOT-NEXT:", "SAME-NOT:", "NOT-SAME:", "EMPTY-NOT:", "NOT-EMPTY:",
-];
+const STACKED_NOT: [&str; 8] =
+    ["DAG-NOT:", "NOT-DAG:", "NEXT-NOT:", "NOT-NEXT:", "SAME-NOT:", "NOT-SAME:", "EMPTY-NOT:", "NOT-EMPTY:"];
 
 /// The number of a `-COUNT-` and its length; a colon or a modifier has to follow.
 fn count(text: &[u8]) -> Option<(u32, usize)> {

@@ -2,8 +2,9 @@
 //!
 //! This can take time exponential in the text, so it counts its steps and gives up.
 
+use super::Found;
+use super::dissect::{GroupSpan, Spans};
 use super::program::{Op, Program};
-use super::dissect::Spans;
 use super::search::{Run, Scratch};
 
 /// Steps of one search after which it gives up: some tenths of a second.
@@ -30,7 +31,8 @@ struct Machine<'p, 't> {
     spans: Spans,
     /// Where the current round of each open loop began, by nesting. A way that fails does not restore it.
     rounds: Vec<usize>,
-    undo: Vec<(usize, (Option<usize>, Option<usize>))>,
+    /// Groups as they were before a way changed them.
+    undo: Vec<(usize, GroupSpan)>,
     choices: Vec<Choice>,
     steps: u64,
 }
@@ -41,7 +43,7 @@ impl Program {
         &self,
         text: &[u8],
         scratch: &mut Scratch,
-    ) -> Result<Option<((usize, usize), Spans)>, TooManySteps> {
+    ) -> Result<Option<Found>, TooManySteps> {
         let run = Run { program: self, steps: (0, self.ops.len()), text };
         let mut machine = Machine {
             run,
@@ -57,7 +59,7 @@ impl Program {
             run.ends(start, end, scratch, |end| ends.push(end));
             for end in ends.into_iter().rev() {
                 if machine.takes(start, end)? {
-                    return Ok(Some(((start, end), machine.spans)));
+                    return Ok(Some(Found { range: (start, end), groups: machine.spans }));
                 }
             }
             from = start + 1;
@@ -71,7 +73,7 @@ impl Program {
 
 impl Machine<'_, '_> {
     fn takes(&mut self, start: usize, stop: usize) -> Result<bool, TooManySteps> {
-        self.spans = vec![(None, None); self.run.program.groups as usize + 1];
+        self.spans = vec![(None, None); self.run.program.counts.groups as usize + 1];
         self.undo.clear();
         self.choices.clear();
         self.choices.push(Choice { step: 0, at: start, level: 0, empty: 0, undo: 0 });
@@ -81,7 +83,7 @@ impl Machine<'_, '_> {
                     self.spans[group] = span;
                 }
             }
-            if self.follow(choice, stop)? {
+            if self.follow(&choice, stop)? {
                 return Ok(true);
             }
         }
@@ -89,8 +91,8 @@ impl Machine<'_, '_> {
     }
 
     /// Follows one way until it fails or is done, noting the others.
-    fn follow(&mut self, way: Choice, stop: usize) -> Result<bool, TooManySteps> {
-        let Choice { mut step, mut at, mut level, mut empty, .. } = way;
+    fn follow(&mut self, way: &Choice, stop: usize) -> Result<bool, TooManySteps> {
+        let Choice { mut step, mut at, mut level, mut empty, .. } = *way;
         let text = self.run.text;
         let program = self.run.program;
         while let Some(op) = program.ops.get(step) {
@@ -165,7 +167,7 @@ impl Machine<'_, '_> {
         self.rounds[level] = at;
     }
 
-    fn note(&mut self, group: u32, change: impl FnOnce(&mut (Option<usize>, Option<usize>))) {
+    fn note(&mut self, group: u32, change: impl FnOnce(&mut GroupSpan)) {
         let span = &mut self.spans[group as usize];
         self.undo.push((group as usize, *span));
         change(span);

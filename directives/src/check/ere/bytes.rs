@@ -36,9 +36,7 @@ impl ByteSet {
 
     /// The only member, if there is exactly one.
     pub(super) fn single(&self) -> Option<u8> {
-        (self.0.iter().map(|word| word.count_ones()).sum::<u32>() == 1)
-            .then(|| self.iter().next())
-            .flatten()
+        (self.0.iter().map(|word| word.count_ones()).sum::<u32>() == 1).then(|| self.iter().next()).flatten()
     }
 
     /// Adds the other letter case of every ASCII letter in the set.

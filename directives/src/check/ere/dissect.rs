@@ -7,7 +7,10 @@ use super::program::{Op, past};
 use super::search::{Run, Scratch};
 
 /// Start and end of a group.
-pub(super) type Spans = Vec<(Option<usize>, Option<usize>)>;
+pub(super) type GroupSpan = (Option<usize>, Option<usize>);
+
+/// All groups by number; the first is not used.
+pub(super) type Spans = Vec<GroupSpan>;
 
 impl Run<'_, '_> {
     fn part(&self, from: usize, to: usize) -> Self {
@@ -46,13 +49,7 @@ impl Run<'_, '_> {
     }
 
     /// How far the element `steps` goes so that the rest of the run ends at `stop`.
-    fn share(
-        &self,
-        steps: (usize, usize),
-        from: usize,
-        stop: usize,
-        scratch: &mut Scratch,
-    ) -> Option<usize> {
+    fn share(&self, steps: (usize, usize), from: usize, stop: usize, scratch: &mut Scratch) -> Option<usize> {
         let mut ends = Vec::new();
         self.part(steps.0, steps.1).ends(from, stop, scratch, |end| ends.push(end));
         let rest = self.part(steps.1, self.steps.1);

@@ -58,7 +58,7 @@ impl std::fmt::Display for EreError {
             Self::Parenthesis => "has a parenthesis without its partner",
             Self::Bracket => "has an open bracket",
             Self::Brace => "has an open brace",
-            Self::Repetition => "has a repetition (`*`, `+`, `?`, `{n}`) with nothing to repeat",
+            Self::Repetition => "has a repetition ('*', '+', '?', '{n}') with nothing to repeat",
             Self::Count => "has a repetition count that is not 0 to 255, or not in order",
             Self::Empty => "has an empty part",
             Self::Backslash => "ends in a backslash",
@@ -102,7 +102,7 @@ impl Ere {
 
     /// Number of groups in a text, if it is an expression.
     pub(super) fn count_groups(text: &[u8]) -> Result<usize, EreError> {
-        syntax::parse(text, false).map(|(_, groups)| groups as usize)
+        syntax::parse(text, false).map(|(_, counts)| counts.groups as usize)
     }
 
     /// The leftmost of the longest matches in `text`, with its groups if they are wanted.
@@ -114,13 +114,12 @@ impl Ere {
     ) -> Result<Option<Found>, TooManySteps> {
         let program = &self.program;
         if program.refers_back {
-            let found = program.find_back(text, scratch)?;
-            return Ok(found.map(|(range, groups)| Found { range, groups }));
+            return program.find_back(text, scratch);
         }
         let Some(range) = program.find(text, 0, scratch) else { return Ok(None) };
         let mut groups = Vec::new();
         if groups_wanted {
-            groups = vec![(None, None); program.groups as usize + 1];
+            groups = vec![(None, None); program.counts.groups as usize + 1];
             let run = Run { program, steps: (0, program.ops.len()), text };
             run.dissect(range.0, range.1, &mut groups, scratch);
         }

@@ -5,7 +5,7 @@
 
 use super::EreError;
 use super::bytes::ByteSet;
-use super::syntax::{self, Node};
+use super::syntax::{self, Counts, Node};
 
 /// A program may have this many steps: counted repetitions multiply.
 const MAX_STEPS: usize = 100_000;
@@ -46,9 +46,10 @@ pub(super) enum Op {
 pub(super) struct Program {
     pub(super) ops: Vec<Op>,
     pub(super) sets: Vec<ByteSet>,
-    pub(super) groups: u32,
+    pub(super) counts: Counts,
     pub(super) refers_back: bool,
-    pub(super) has_words: bool,
+    /// Boundaries have to be passed one after the other: there are some of words, or copies of some of lines.
+    pub(super) staged: bool,
     pub(super) facts: Facts,
 }
 
@@ -77,23 +78,24 @@ struct Emitter {
     /// Where the content of groups 1 to 9 stands.
     contents: [Option<(usize, usize)>; 10],
     refers_back: bool,
-    has_words: bool,
 }
 
 impl Program {
     pub(super) fn compile(text: &[u8], fold_case: bool) -> Result<Self, EreError> {
-        let (tree, groups) = syntax::parse(text, fold_case)?;
+        let (tree, counts) = syntax::parse(text, fold_case)?;
         let mut emitter = Emitter {
             ops: Vec::with_capacity(text.len()),
             sets: Vec::new(),
             contents: [None; 10],
             refers_back: false,
-            has_words: false,
         };
         emitter.sequence(&tree)?;
-        let Emitter { ops, sets, refers_back, has_words, .. } = emitter;
+        let Emitter { ops, sets, refers_back, .. } = emitter;
+        let has_words = ops.iter().any(|op| matches!(op, Op::WordStart | Op::WordEnd));
+        let line_boundaries = ops.iter().filter(|op| matches!(op, Op::LineStart | Op::LineEnd)).count();
+        let staged = has_words || line_boundaries > (counts.line_starts + counts.line_ends) as usize;
         let facts = facts(&ops, &sets);
-        Ok(Self { ops, sets, groups, refers_back, has_words, facts })
+        Ok(Self { ops, sets, counts, refers_back, staged, facts })
     }
 }
 
@@ -126,10 +128,8 @@ impl Emitter {
             }
             Node::LineStart => self.push(Op::LineStart)?,
             Node::LineEnd => self.push(Op::LineEnd)?,
-            Node::WordStart | Node::WordEnd => {
-                self.has_words = true;
-                self.push(if *node == Node::WordStart { Op::WordStart } else { Op::WordEnd })?
-            }
+            Node::WordStart => self.push(Op::WordStart)?,
+            Node::WordEnd => self.push(Op::WordEnd)?,
             Node::Group(number, inside) => {
                 let start = self.push(Op::Open(*number))? + 1;
                 self.sequence(inside)?;
@@ -184,10 +184,7 @@ impl Emitter {
     }
 
     /// `(inside|)`, which is how the dialect takes what may be left out: it decides what a group is said to match.
-    fn optional(
-        &mut self,
-        inside: impl FnOnce(&mut Self) -> Result<(), EreError>,
-    ) -> Result<(), EreError> {
+    fn optional(&mut self, inside: impl FnOnce(&mut Self) -> Result<(), EreError>) -> Result<(), EreError> {
         let head = self.push(Op::Either(0))?;
         inside(self)?;
         let first_end = self.push(Op::BranchEnd(0))?;

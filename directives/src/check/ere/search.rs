@@ -71,7 +71,7 @@ impl<'p, 't> Run<'p, 't> {
 
     /// The leftmost of the longest matches in `from..=to`.
     pub(super) fn leftmost(&self, from: usize, to: usize, scratch: &mut Scratch) -> Option<(usize, usize)> {
-        if self.program.has_words {
+        if self.program.staged {
             return self.leftmost_by_start(from, to, scratch);
         }
         scratch.begin(self.program);
@@ -181,10 +181,6 @@ impl<'p, 't> Run<'p, 't> {
 
     /// Adds what can be reached from a step without taking a byte; whether that is the end.
     fn reach(&self, step: usize, start: usize, at: usize, scratch: &mut Scratch) -> bool {
-        self.spread(step, start, (self.line_starts(at), self.line_ends(at)), scratch)
-    }
-
-    fn spread(&self, step: usize, start: usize, line: (bool, bool), scratch: &mut Scratch) -> bool {
         let ops = &self.program.ops;
         let mut accepted = false;
         scratch.stack.push(step);
@@ -198,27 +194,45 @@ impl<'p, 't> Run<'p, 't> {
             }
             match ops[step] {
                 Op::Byte(_) | Op::Set(_) => scratch.threads.push(Thread { at: step, start }),
-                Op::LineStart if !line.0 => {}
-                Op::LineEnd if !line.1 => {}
-                Op::WordStart | Op::WordEnd => scratch.waiting.push(Thread { at: step, start }),
+                Op::LineStart | Op::LineEnd | Op::WordStart | Op::WordEnd if self.program.staged => {
+                    scratch.waiting.push(Thread { at: step, start });
+                }
+                Op::LineStart if !self.line_starts(at) => {}
+                Op::LineEnd if !self.line_ends(at) => {}
                 op => successors(op, ops, step, |next| scratch.stack.push(next)),
             }
         }
         accepted
     }
 
-    /// Word boundaries are looked at after those of lines, as the dialect has it: behind one, `^` and `$` fail.
+    /// Passes boundaries in stages, as the dialect has it: as many in a row of lines as are written in the
+    /// expression, copies not counted, then one of words. Behind that, `^` and `$` fail.
     fn boundaries(&self, at: usize, scratch: &mut Scratch) -> bool {
+        let counts = self.program.counts;
+        let (line_starts, line_ends) = (self.line_starts(at), self.line_ends(at));
+        let stages = u32::from(line_starts) * counts.line_starts + u32::from(line_ends) * counts.line_ends;
         let mut accepted = false;
-        while let Some(thread) = scratch.waiting.pop() {
-            let holds = match self.program.ops[thread.at] {
-                Op::WordStart => self.word_starts(at),
-                _ => self.word_ends(at),
-            };
-            if holds {
-                accepted |= self.spread(thread.at + 1, thread.start, (false, false), scratch);
+        for stage in 0..=stages {
+            let words = stage == stages;
+            let mut waiting = std::mem::take(&mut scratch.waiting);
+            if waiting.is_empty() {
+                break;
             }
+            waiting.retain(|thread| {
+                let holds = match self.program.ops[thread.at] {
+                    Op::LineStart => line_starts && !words,
+                    Op::LineEnd => line_ends && !words,
+                    Op::WordStart => words && self.word_starts(at),
+                    _ => words && self.word_ends(at),
+                };
+                if holds {
+                    accepted |= self.reach(thread.at + 1, thread.start, at, scratch);
+                }
+                !holds
+            });
+            scratch.waiting.append(&mut waiting);
         }
+        scratch.waiting.clear();
         accepted
     }
 

@@ -35,17 +35,26 @@ pub(super) struct Parser<'a> {
     pub(super) text: &'a [u8],
     pub(super) at: usize,
     pub(super) fold_case: bool,
-    groups: u32,
+    found: Counts,
     /// Groups that are closed, so that a back-reference may name them.
     closed: [bool; 10],
     depth: usize,
 }
 
-/// Parses a whole expression; also the number of its groups.
-pub(super) fn parse(text: &[u8], fold_case: bool) -> Result<(Vec<Node>, u32), EreError> {
-    let mut parser = Parser { text, at: 0, fold_case, groups: 0, closed: [false; 10], depth: 0 };
+/// How many there are of some elements, as they are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) groups: u32,
+    pub(super) line_starts: u32,
+    pub(super) line_ends: u32,
+}
+
+/// Parses a whole expression.
+pub(super) fn parse(text: &[u8], fold_case: bool) -> Result<(Vec<Node>, Counts), EreError> {
+    let found = Counts::default();
+    let mut parser = Parser { text, at: 0, fold_case, found, closed: [false; 10], depth: 0 };
     let tree = parser.branches()?;
-    if parser.at < text.len() { Err(EreError::Parenthesis) } else { Ok((tree, parser.groups)) }
+    if parser.at < text.len() { Err(EreError::Parenthesis) } else { Ok((tree, parser.found)) }
 }
 
 impl Parser<'_> {
@@ -163,8 +172,14 @@ impl Parser<'_> {
         Ok(match byte {
             b'(' => return self.group(),
             b')' => return Err(EreError::Parenthesis),
-            b'^' => Node::LineStart,
-            b'$' => Node::LineEnd,
+            b'^' => {
+                self.found.line_starts += 1;
+                Node::LineStart
+            }
+            b'$' => {
+                self.found.line_ends += 1;
+                Node::LineEnd
+            }
             b'*' | b'+' | b'?' => return Err(EreError::Repetition),
             b'.' => Node::Set(any_in_line()),
             b'[' => return bracket::parse(self),
@@ -181,8 +196,8 @@ impl Parser<'_> {
         if self.depth >= MAX_DEPTH {
             return Err(EreError::Depth);
         }
-        self.groups += 1;
-        let number = self.groups;
+        self.found.groups += 1;
+        let number = self.found.groups;
         self.depth += 1;
         let inside = if self.peek() == Some(b')') { Vec::new() } else { self.branches()? };
         self.depth -= 1;
