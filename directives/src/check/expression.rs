@@ -264,15 +264,6 @@ impl Expression {
         stack.pop().unwrap_or_else(|| Ok(Integer::default()))
     }
 
-    /// The variables in it, for messages.
-    pub(super) fn to_text(&self, names: &Names) -> String {
-        let variables = self.0.iter().filter_map(|term| match term {
-            Term::Variable(id) => Some(lossy(&names.numeric(*id).name)),
-            Term::Number(_) | Term::Apply(_) => None,
-        });
-        variables.collect::<Vec<_>>().join(", ")
-    }
-
     /// The format that the operands agree on, if any has one.
     pub(super) fn implicit_format(&self, names: &Names) -> Result<Option<Format>, NumericError> {
         let mut stack: Vec<Option<(Format, &[u8])>> = Vec::new();

@@ -175,7 +175,7 @@ impl<'o> Reader<'o> {
             Some(Definition::Taken(name)) => return Err(CheckErrorKind::NameTaken(name)),
             None => return Err(CheckErrorKind::DefineValue("nothing is defined".to_owned())),
         };
-        let Some(expression) = block.expression else {
+        let Some((expression, _)) = block.expression else {
             return Err(CheckErrorKind::DefineValue(format!("`{text}` has no value")));
         };
         let known = &self.file.numbers;

@@ -175,11 +175,11 @@ pub(super) fn bindings(runner: &Runner<'_>, index: usize) -> Vec<Binding> {
                 .values
                 .string(name)
                 .map(|value| Binding { name: lossy(name), value: lossy(&value[..value.len().min(200)]) }),
-            Part::Number(expression, format) => expression
+            Part::Number(expression, format, text) => expression
                 .value(|id| runner.values.numeric(id))
                 .ok()
                 .and_then(|value| format.write(&value))
-                .map(|value| Binding { name: expression.to_text(&runner.file.names), value }),
+                .map(|value| Binding { name: lossy(text), value }),
             Part::Regex(_) | Part::Text(_) => None,
         };
         bindings.extend(binding.filter(|binding| !bindings.contains(binding)));

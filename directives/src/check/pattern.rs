@@ -43,8 +43,8 @@ pub(super) enum Part {
     Text(Vec<u8>),
     /// The value of a string variable.
     String(Vec<u8>),
-    /// The value of an expression.
-    Number(Expression, Format),
+    /// The value of an expression, which is written like this.
+    Number(Expression, Format, Vec<u8>),
 }
 
 /// Why a pattern could not be searched for.
@@ -181,7 +181,7 @@ impl Parts {
                     Some(value) => put_text(&mut whole, value),
                     None => obstacles.push(Obstacle::UndefinedString(name.clone())),
                 },
-                Part::Number(expression, format) => match number(expression, *format, values) {
+                Part::Number(expression, format, _) => match number(expression, *format, values) {
                     Ok(digits) => put_text(&mut whole, digits.as_bytes()),
                     Err(reasons) => obstacles.extend(reasons),
                 },

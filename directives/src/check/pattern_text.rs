@@ -239,7 +239,9 @@ impl<'a> Builder<'a, '_> {
             self.group += 1;
         }
         match block.expression {
-            Some(expression) => self.parts.parts.push(Part::Number(expression, block.format)),
+            Some((expression, text)) => {
+                self.parts.parts.push(Part::Number(expression, block.format, text.to_vec()));
+            }
             None => {
                 let wildcard = block.format.wildcard();
                 match Ere::count_groups(wildcard.as_bytes()) {
@@ -282,9 +284,10 @@ fn block_end(text: &[u8]) -> BlockEnd {
 }
 
 /// A numeric block: what it is to look like, what it is worth, and what it defines.
-pub(super) struct NumericBlock {
+pub(super) struct NumericBlock<'a> {
     pub(super) format: Format,
-    pub(super) expression: Option<Expression>,
+    /// The expression and its text.
+    pub(super) expression: Option<(Expression, &'a [u8])>,
     pub(super) definition: Option<Definition>,
 }
 
@@ -296,12 +299,12 @@ pub(super) enum Definition {
 }
 
 /// Reads `%fmt,NAME: == EXPRESSION`, each part of which may be missing.
-pub(super) fn numeric_block(
-    content: &[u8],
+pub(super) fn numeric_block<'a>(
+    content: &'a [u8],
     legacy: bool,
     line: Option<usize>,
     names: &mut Names,
-) -> Result<NumericBlock, NumericError> {
+) -> Result<NumericBlock<'a>, NumericError> {
     let mut rest = content;
     let mut explicit = None;
     let mut precision = 0;
@@ -321,13 +324,13 @@ pub(super) fn numeric_block(
     rest = trim_end(trim_start(if constrained { &rest[2..] } else { rest }));
     let mut expression = None;
     if !rest.is_empty() {
-        expression = Some(Reader::new(rest, names, line).whole(legacy)?);
+        expression = Some((Reader::new(rest, names, line).whole(legacy)?, rest));
     } else if constrained {
         return Err(NumericError::EmptyConstraint);
     }
     let format = match (explicit, &expression) {
         (Some(format), _) => format,
-        (None, Some(expression)) => {
+        (None, Some((expression, _))) => {
             expression.implicit_format(names)?.unwrap_or(Format { precision, ..Format::UNSIGNED })
         }
         (None, None) => Format { precision, ..Format::UNSIGNED },

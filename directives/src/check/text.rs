@@ -173,7 +173,9 @@ impl Subject<'_> {
     }
 
     fn range(&self, text: &mut String, searched: Span) {
-        let (start, end) = (line(self.input, searched.start), line(self.input, searched.end));
+        // The range ends with its last byte's line, not with what would follow a last line end.
+        let last = searched.end.saturating_sub(1).max(searched.start);
+        let (start, end) = (line(self.input, searched.start), line(self.input, last));
         let rest = if searched.end >= self.input.len() { ", the end" } else { "" };
         let place = format!("{}:{}", self.input_name, line_column(self.input, searched.start));
         let _ = if start == end {

@@ -10,6 +10,8 @@ mod dissect;
 mod program;
 mod search;
 mod syntax;
+#[cfg(test)]
+mod tests;
 
 pub(super) use backtrack::TooManySteps;
 pub(super) use search::Scratch;
