@@ -43,7 +43,7 @@ pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> 
     let full_lines = style.full_lines && style.kind != Kind::Not;
     let plain = !full_lines && !contains(text, b"{{") && !contains(text, b"[[");
     if style.literal || plain {
-        return Ok(with_body(Body::Fixed(text.to_vec())));
+        return Ok(with_body(Body::Fixed(Box::new(memchr::memmem::Finder::new(text).into_owned()))));
     }
     let mut builder =
         Builder { text, at: 0, style, names, parts: Parts::default(), group: 1, defined: BTreeMap::new() };
@@ -64,7 +64,7 @@ pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> 
         }
         parts.compiled = Some(compiled);
     }
-    Ok(with_body(Body::Parts(parts)))
+    Ok(with_body(Body::Parts(Box::new(parts))))
 }
 
 fn contains(text: &[u8], wanted: &[u8]) -> bool {

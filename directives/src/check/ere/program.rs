@@ -3,6 +3,8 @@
 //! Every jump is relative, so a part of a program is a program: a counted repetition is copied out, and the walk that
 //! finds what a group matched runs single elements.
 
+use memchr::memmem::Finder;
+
 use super::EreError;
 use super::bytes::ByteSet;
 use super::syntax::{self, Counts, Node};
@@ -51,6 +53,9 @@ pub(super) struct Program {
     /// Boundaries have to be passed one after the other: there are some of words, or copies of some of lines.
     pub(super) staged: bool,
     pub(super) facts: Facts,
+    /// For [`Facts::prefix`] and [`Facts::required`].
+    pub(super) prefix: Finder<'static>,
+    pub(super) required: Finder<'static>,
 }
 
 /// What every match has.
@@ -95,7 +100,9 @@ impl Program {
         let line_boundaries = ops.iter().filter(|op| matches!(op, Op::LineStart | Op::LineEnd)).count();
         let staged = has_words || line_boundaries > (counts.line_starts + counts.line_ends) as usize;
         let facts = facts(&ops, &sets);
-        Ok(Self { ops, sets, counts, refers_back, staged, facts })
+        let finder = |bytes: &[u8]| Finder::new(bytes).into_owned();
+        let (prefix, required) = (finder(&facts.prefix), finder(&facts.required));
+        Ok(Self { ops, sets, counts, refers_back, staged, facts, prefix, required })
     }
 }
 

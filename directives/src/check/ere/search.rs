@@ -116,7 +116,7 @@ impl<'p, 't> Run<'p, 't> {
             return None;
         }
         if !facts.prefix.is_empty() {
-            return memchr::memmem::find(&self.text[at..to], &facts.prefix).map(|offset| at + offset);
+            return self.program.prefix.find(&self.text[at..to]).map(|offset| at + offset);
         }
         if facts.at_line_start && !self.line_starts(at) {
             return memchr(b'\n', &self.text[at..to]).map(|offset| at + offset + 1);
@@ -270,17 +270,16 @@ impl Program {
     pub(super) fn find(&self, text: &[u8], from: usize, scratch: &mut Scratch) -> Option<(usize, usize)> {
         let facts = &self.facts;
         if facts.literal && !facts.prefix.is_empty() {
-            let start = from + memchr::memmem::find(&text[from..], &facts.prefix)?;
+            let start = from + self.prefix.find(&text[from..])?;
             return Some((start, start + facts.prefix.len()));
         }
         let run = Run { program: self, steps: (0, self.ops.len()), text };
         if facts.required.is_empty() {
             return run.leftmost(from, text.len(), scratch);
         }
-        let required = memchr::memmem::Finder::new(&facts.required);
         let mut at = from;
         loop {
-            let found = at + required.find(&text[at..])?;
+            let found = at + self.required.find(&text[at..])?;
             if !facts.in_line {
                 return run.leftmost(from, text.len(), scratch);
             }
