@@ -62,6 +62,7 @@ fn a_block_is_tried_behind_its_first_failure() {
 fn blocks_fail_on_their_own() {
     let checks = "CHECK-LABEL: f:\nCHECK: a\nCHECK-LABEL: g:\nCHECK: b\nCHECK-LABEL: h:\nCHECK: c\n";
     assert_eq!(failed(checks, "f:\ng:\nb\nh:\n"), [(2, false), (6, false)]);
+    assert_eq!(failed("CHECK-LABEL: f:\nCHECK: a\nCHECK-LABEL: g:\n", "f:\na\n"), [(3, false)]);
     // Without its label the place of a block is open, but what is nowhere is nowhere.
     assert_eq!(failed(checks, "f:\na\nb\nh:\n"), [(3, false), (6, true)]);
 }
