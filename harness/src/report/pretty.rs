@@ -185,8 +185,8 @@ impl<W: Write + Send> Pretty<W> {
         }
         if !summary.exit_only.is_empty() {
             text.push_str(&format!(
-                "{} look only at exit statuses (`--deny exit-only` makes that a failure)\n",
-                tests(summary.exit_only.len())
+                "{} only at exit statuses (`--deny exit-only` makes that a failure)\n",
+                look(summary.exit_only.len())
             ));
         }
         text.push_str(&format!("bundle: {}\n", summary.bundle));
@@ -194,8 +194,8 @@ impl<W: Write + Send> Pretty<W> {
     }
 }
 
-fn tests(n: usize) -> String {
-    if n == 1 { "1 test".to_owned() } else { format!("{n} tests") }
+fn look(n: usize) -> String {
+    if n == 1 { "1 test looks".to_owned() } else { format!("{n} tests look") }
 }
 
 fn dash(reason: &str) -> String {
