@@ -73,12 +73,24 @@ fn a_folder_without_a_suite_says_what_one_is() {
 
 #[test]
 fn configuration_is_refused_at_its_place() {
-    check_config("[suite]\nname = \"s\"\nfilez = [\"*.vx\"]\n", 2, &["runproof.toml:3:1", "`filez`", "did you mean `files`?"]);
-    check_config("[suite]\nfiles = [\"*.vx\"]\n[feature]\na = true\n", 2, &["runproof.toml:3", "did you mean `features`?"]);
+    check_config(
+        "[suite]\nname = \"s\"\nfilez = [\"*.vx\"]\n",
+        2,
+        &["runproof.toml:3:1", "`filez`", "did you mean `files`?"],
+    );
+    check_config(
+        "[suite]\nfiles = [\"*.vx\"]\n[feature]\na = true\n",
+        2,
+        &["runproof.toml:3", "did you mean `features`?"],
+    );
     check_config("[suite]\nfiles = [\"a[\"]\n", 2, &["runproof.toml:2", "`a[` is no file pattern"]);
     check_config("[suite]\nname = \"s\"\n", 2, &["does not say which files are tests"]);
     check_config("hello\n", 2, &["runproof.toml:1"]);
-    check_config("[suite]\nfiles = [\"*.vx\"]\n[devices]\nfleet = \"gone.toml\"\n", 2, &["`gone.toml` cannot be read"]);
+    check_config(
+        "[suite]\nfiles = [\"*.vx\"]\n[devices]\nfleet = \"gone.toml\"\n",
+        2,
+        &["`gone.toml` cannot be read"],
+    );
     let bed = Bed::empty();
     std::fs::create_dir(bed.root.join("runproof.toml")).unwrap();
     bed.run(&["test"]).check(2, &["`runproof.toml` cannot be read"]);
@@ -173,7 +185,8 @@ fn bundles_that_were_touched_do_not_hold() {
     bed.run(&["audit", "."]).check(2, &["no bundle in `.`"]);
     bed.write("runproof-out/r/run.json", b"x");
     bed.write("fleet.toml", b"");
-    bed.run(&["matrix", "runproof-out/r", "--fleet", "fleet.toml"]).check(1, &["does not hold", "fills no cell"]);
+    bed.run(&["matrix", "runproof-out/r", "--fleet", "fleet.toml"])
+        .check(1, &["does not hold", "fills no cell"]);
 }
 
 const FLEET: &str = "[[device]]\nid = \"card\"\nkind = \"npu\"\nname = \"Card\"\nowner = \"lab\"\nvendor = \"Acme\"\n\
@@ -205,7 +218,11 @@ fn found(name: &str) -> String {
 
 #[test]
 fn a_device_that_cannot_be_used_is_told_apart() {
-    check(&["test", "--device", "opencll"], 3, &["unknown: no device or kind `opencll`", "did you mean `opencl`?"]);
+    check(
+        &["test", "--device", "opencll"],
+        3,
+        &["unknown: no device or kind `opencll`", "did you mean `opencl`?"],
+    );
     check(&["test", "--device", "ane"], 3, &["device `ane` is not usable", "probe missing"]);
     let use_it = |script: &str, says: &[&str]| {
         let outcome = with_device(script, "").run(&["test", "--device", "card"]);
@@ -224,7 +241,8 @@ fn a_device_that_cannot_be_used_is_told_apart() {
 fn a_fleet_that_contradicts_the_device() {
     let bed = with_device(&found("Card 1"), "[[device.fact]]\nfact = \"memory_bytes\"\nexpect = 4096\n");
     bed.run(&["devices"]).check(0, &["DISAGREES: memory_bytes declared 4096, observed 1024"]);
-    bed.run(&["test", "--device", "card"]).check(3, &["contradicts its declaration", "memory", "4096", "1024"]);
+    bed.run(&["test", "--device", "card"])
+        .check(3, &["contradicts its declaration", "memory", "4096", "1024"]);
     let twice = with_device(&found("Card 1"), FLEET);
     twice.run(&["test"]).check(2, &["fleet.toml:", "device `card` is declared twice"]);
     let unknown = with_device(&found("Card 1"), "[[device]]\nid = \"x\"\nkindd = \"npu\"\n");

@@ -116,13 +116,12 @@ fn reporter(args: &TestArgs, style: Style) -> Box<dyn Reporter> {
     }
 }
 
-/// Findings that do not refuse, one line each.
 fn notes(setup: &Setup) -> Vec<String> {
     let clashes = setup.plan.suites.iter().flat_map(|s| case_clashes(&s.suite.files)).map(|(one, other)| {
         format!("`{one}` and `{other}` differ only in letter case: they are one file on some hosts")
     });
     super::lint::findings(&setup.plan)
-        .filter(|(_, f)| f.severity == runproof_directives::Severity::Note)
+        .filter(|(_, f)| f.severity == runproof_directives::Severity::Note && f.code != "exit-only")
         .map(|(source, f)| {
             let (line, column) = source.position(f.span.start);
             format!("{}:{line}:{column}: {} [{}]", source.name, f.message, f.code)

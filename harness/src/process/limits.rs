@@ -1,4 +1,4 @@
-//! Limits of a child. Without any, a child is started the fast way (`posix_spawn`).
+//! Limits of a child.
 
 use rustix::process::{Resource, Rlimit};
 

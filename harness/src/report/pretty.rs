@@ -185,8 +185,8 @@ impl<W: Write + Send> Pretty<W> {
         }
         if !summary.exit_only.is_empty() {
             text.push_str(&format!(
-                "{} only at exit statuses (`--deny exit-only` makes that a failure)\n",
-                look(summary.exit_only.len())
+                "{} at exit statuses only (`--deny exit-only` makes that a failure)\n",
+                tests(summary.exit_only.len())
             ));
         }
         text.push_str(&format!("bundle: {}\n", summary.bundle));
@@ -194,7 +194,7 @@ impl<W: Write + Send> Pretty<W> {
     }
 }
 
-fn look(n: usize) -> String {
+fn tests(n: usize) -> String {
     if n == 1 { "1 test looks".to_owned() } else { format!("{n} tests look") }
 }
 

@@ -78,10 +78,9 @@ pub fn exit(step: &CommandStep, source: &Source, exit: &Exit, who: &str, out: &m
     }
     let span = stated.map(|(s, _)| s).or(step.refused.first().map(|r| r.span)).unwrap_or(step.span);
     let (trouble, mut message) = match exit {
-        Exit::Code { .. } => (
-            Trouble::Failed,
-            format!("{who} {}, not {}", status::describe(exit), expected_exit(step)),
-        ),
+        Exit::Code { .. } => {
+            (Trouble::Failed, format!("{who} {}, not {}", status::describe(exit), expected_exit(step)))
+        }
         Exit::Signal { .. } => (Trouble::Crashed, format!("{who} {}", status::describe(exit))),
         Exit::NotStarted { why } => (Trouble::Errored, format!("{who}: {why}")),
         Exit::TimedOut { limit_ms } => {
@@ -97,6 +96,12 @@ pub fn exit(step: &CommandStep, source: &Source, exit: &Exit, who: &str, out: &m
 
 fn limit(ms: u64) -> String {
     if ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{ms} ms") }
+}
+
+/// Which outputs have to be read to compare: stdout, stderr. The others stay on disk, however long they are.
+pub fn reads(step: &CommandStep) -> (bool, bool) {
+    let refuses = !step.refused.is_empty();
+    (refuses || !stdout_lines(&step.stdout).is_empty(), refuses || !step.stderr.is_empty())
 }
 
 /// The outputs against their expectations.

@@ -25,8 +25,7 @@ fn main() -> ExitCode {
 fn speak(probe: &str, file: &str) -> Result<(), String> {
     let variable = |name: &str| std::env::var(name).map_err(|_| format!("{name} is not set"));
     let address = variable(SINK_VARIABLE)?;
-    let mut socket =
-        UnixStream::connect(address.trim_start_matches("unix:")).map_err(|e| e.to_string())?;
+    let mut socket = UnixStream::connect(address.trim_start_matches("unix:")).map_err(|e| e.to_string())?;
     let hello = Message::Hello(Hello {
         v: PROBE_SCHEMA,
         nonce: variable(NONCE_VARIABLE)?,
@@ -65,5 +64,7 @@ fn speak(probe: &str, file: &str) -> Result<(), String> {
 }
 
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
 }

@@ -102,7 +102,7 @@ impl Bed {
     fn newest_bundle(&self) -> Option<PathBuf> {
         let folders = std::fs::read_dir(self.root.join("runproof-out")).ok()?;
         folders
-            .filter_map(|entry| Some(entry.ok()?.path().canonicalize().ok()?))
+            .filter_map(|entry| entry.ok()?.path().canonicalize().ok())
             .filter(|path| path.join("run.json").is_file())
             .max_by_key(|path| std::fs::metadata(path.join("census.json")).unwrap().modified().unwrap())
     }

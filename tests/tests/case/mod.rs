@@ -150,7 +150,8 @@ impl Start {
         };
         differ("exit status", &format!("{:?}", self.status), &format!("{:?}", outcome.status));
         let tests = outcome.tests();
-        let known = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let known =
+            |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         if !self.tests.is_empty() {
             differ("tests", &known(self.tests.keys().collect()), &known(tests.keys().collect()));
         }
@@ -174,7 +175,9 @@ impl Start {
             }
         }
         let text = outcome.text();
-        faults.extend(self.says.iter().filter(|w| !text.contains(*w)).map(|w| format!("it does not say {w:?}")));
+        faults.extend(
+            self.says.iter().filter(|w| !text.contains(*w)).map(|w| format!("it does not say {w:?}")),
+        );
         faults.extend(self.never.iter().filter(|w| text.contains(*w)).map(|w| format!("it says {w:?}")));
         for line in self.leaves_no.iter().filter(|line| runs(line)) {
             faults.push(format!("a process `{line}` is left"));
@@ -231,7 +234,9 @@ fn logs(outcome: &Outcome, record: &Value) -> String {
     let bundle = outcome.bundle.as_ref().unwrap();
     let commands = record["commands"].as_array().unwrap().iter();
     let names = commands.filter_map(|command| command["stdout"]["log"].as_str());
-    names.map(|name| String::from_utf8_lossy(&std::fs::read(bundle.join(name)).unwrap()).into_owned()).collect()
+    names
+        .map(|name| String::from_utf8_lossy(&std::fs::read(bundle.join(name)).unwrap()).into_owned())
+        .collect()
 }
 
 /// Whether some process has exactly these words as its command line.

@@ -142,7 +142,9 @@ pub(super) fn xfail(b: &Bundle<'_>, sink: &mut Sink) {
             }),
             _ => false,
         };
-        let passes = everything_held(r) && rule::tier(r).tier >= Some(r.verdict.goal);
+        // On a software device an honest program and a liar are both T1 at most: there the outcome alone decides.
+        let passes =
+            xfail.expects != "placement" && everything_held(r) && rule::tier(r).tier >= Some(r.verdict.goal);
         if !fits || passes {
             sink.record(
                 line,

@@ -56,6 +56,7 @@ impl BundleError {
                 io::ErrorKind::AlreadyExists => {
                     "a bundle is never written over: use a new run id, or move the old one away"
                 }
+                io::ErrorKind::NotFound => "leave the folder of a bundle alone until its run has ended",
                 io::ErrorKind::NotADirectory => "a file is in the way: give another folder for the bundles",
                 _ => "mend the file system or put the bundles elsewhere",
             },
