@@ -116,6 +116,7 @@ fn reporter(args: &TestArgs, style: Style) -> Box<dyn Reporter> {
     }
 }
 
+/// Findings that do not refuse, one line each. Tests that look only at exit statuses are counted instead.
 fn notes(setup: &Setup) -> Vec<String> {
     let clashes = setup.plan.suites.iter().flat_map(|s| case_clashes(&s.suite.files)).map(|(one, other)| {
         format!("`{one}` and `{other}` differ only in letter case: they are one file on some hosts")
