@@ -94,7 +94,7 @@ pub struct TestArgs {
     pub select: SelectArgs,
     /// Tests at a time [default: number of CPUs].
     #[arg(short, long, value_name = "N")]
-    pub jobs: Option<usize>,
+    pub jobs: Option<std::num::NonZeroUsize>,
     /// Run device tests again with the device hidden: they must fail then.
     #[arg(long)]
     pub controls: bool,

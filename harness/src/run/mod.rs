@@ -508,6 +508,7 @@ fn stamp() -> String {
 /// A problem from the bundle's writer.
 pub fn bundle_problem(error: &BundleError) -> Problem {
     Problem::new("bundle", error.to_string())
+        .help(error.way_out())
         .help("no evidence, no tier: the run does not count; what was written stays where it is")
 }
 
