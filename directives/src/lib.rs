@@ -7,6 +7,7 @@
 
 mod attributes;
 mod bind;
+pub mod check;
 mod checkers;
 mod classify;
 pub mod codes;

@@ -49,12 +49,9 @@ impl Universe {
             Some(near) => format!("unknown feature {name}: did you mean {near}?"),
             None => format!("unknown feature {name}"),
         };
-        let mut finding = Finding::refusal(codes::UNKNOWN_FEATURE, span, message, "nothing declares it");
-        if let Some(near) = near {
-            finding = finding.help(format!("did you mean {near}?"));
-        }
-        let known: Vec<&str> = self.names().collect();
-        finding
+        let known: BTreeSet<&str> = self.names().collect();
+        let known: Vec<&str> = known.into_iter().collect();
+        Finding::refusal(codes::UNKNOWN_FEATURE, span, message, "nothing declares it")
             .help(format!("known: {}", known.join(", ")))
             .help("declare it under `[features]` if some host has it")
     }

@@ -12,7 +12,7 @@ use crate::report::pretty::{Detail, Pretty};
 use crate::report::{Event, Reporter, Summary};
 use crate::run::{OUTPUT_FOLDER, Options, Run};
 use crate::suite::config::duration;
-use crate::suite::discover::show;
+use crate::suite::discover::{case_clashes, show};
 use runproof_records::bundle::Selection;
 use runproof_records::verdict::State;
 use std::io::IsTerminal as _;
@@ -32,7 +32,7 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
     let run = Run::open(&setup.plan, &setup.kinds, host, options.clone(), interrupt)?;
     let reporter: Box<dyn Reporter> = reporter(args, style);
     let reporter = Mutex::new(reporter);
-    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let jobs = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, usize::from);
     run.all(jobs, &reporter);
     let mut summary = run.close()?;
     summary.notes = notes(&setup);
@@ -116,14 +116,18 @@ fn reporter(args: &TestArgs, style: Style) -> Box<dyn Reporter> {
     }
 }
 
-/// Findings that do not refuse, one line each.
+/// Findings that do not refuse, one line each. Tests that look only at exit statuses are counted instead.
 fn notes(setup: &Setup) -> Vec<String> {
+    let clashes = setup.plan.suites.iter().flat_map(|s| case_clashes(&s.suite.files)).map(|(one, other)| {
+        format!("`{one}` and `{other}` differ only in letter case: they are one file on some hosts")
+    });
     super::lint::findings(&setup.plan)
         .filter(|(_, f)| f.severity == runproof_directives::Severity::Note && f.code != "exit-only")
         .map(|(source, f)| {
             let (line, column) = source.position(f.span.start);
             format!("{}:{line}:{column}: {} [{}]", source.name, f.message, f.code)
         })
+        .chain(clashes)
         .collect()
 }
 
@@ -147,10 +151,11 @@ fn judge(summary: &mut Summary, args: &TestArgs) {
     }
     let executed: u64 = summary.states.iter().filter(|(s, _)| s.was_executed()).map(|(_, n)| n).sum();
     if executed == 0 && !args.allow_empty && summary.of(State::Refused) == 0 && !summary.interrupted {
-        eprintln!(
-            "error[nothing-selected]: no test was executed: {}; `--allow-empty` accepts that",
-            summary.states_line()
-        );
+        let why = match summary.announced {
+            0 => "no file is a test: `[suite] files` matches none".to_owned(),
+            _ => format!("no test was executed: {}", summary.states_line()),
+        };
+        eprintln!("error[nothing-selected]: {why}; `--allow-empty` accepts that");
         summary.status = summary.status.and(Status::Usage);
     }
 }

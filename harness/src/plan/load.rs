@@ -117,9 +117,15 @@ fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
 
 fn read_one(suite: &Suite, file: &str, syntax: &Syntax) -> Read {
     let path = suite.root.join(file);
-    let bytes = std::fs::read(&path).map_err(|e| {
-        Problem::new("unreadable-file", format!("test file `{}` cannot be read: {e}", path.display()))
-            .help("make it readable, or list it under `[suite] exclude`")
+    // Reading a pipe or a device would wait for somebody who writes.
+    let bytes = match std::fs::metadata(&path) {
+        Ok(found) if !found.is_file() => Err("it is no regular file".to_owned()),
+        Ok(_) => std::fs::read(&path).map_err(|e| e.to_string()),
+        Err(e) => Err(e.to_string()),
+    }
+    .map_err(|why| {
+        Problem::new("unreadable-file", format!("test file `{}` cannot be read: {why}", path.display()))
+            .help("make it a readable file, or list it under `[suite] exclude`")
     })?;
     let digest = digest(&bytes);
     let source = Source::new(file, bytes);

@@ -171,6 +171,9 @@ impl<W: Write + Send> Pretty<W> {
         if summary.interrupted {
             text.push_str(&self.paint(AnsiColor::Yellow, "interrupted"));
             text.push_str(": what had run is on disk, the rest is `not-run`\n");
+            for name in &self.running {
+                text.push_str(&format!("  {name} was running\n"));
+            }
         }
         let word = if summary.status == crate::exit::Status::Held {
             self.paint(AnsiColor::Green, "held")

@@ -4,6 +4,7 @@
 use super::attempt::{Stopped, output};
 use super::compare::{self, Compared};
 use super::judge::{Trouble, ended_by_itself};
+use super::matcher::{Matched, Matchers};
 use super::{Run, clock, placed};
 use crate::placement::{Question, decide, work_records};
 use crate::plan::{Item, LoadedFile};
@@ -65,6 +66,7 @@ pub struct Steps<'r, 'p> {
     shell: ShellState,
     substitutions: Substitutions,
     tools: BTreeMap<String, PathBuf>,
+    matchers: Matchers,
     marker: String,
     limit: Duration,
     left: Duration,
@@ -86,6 +88,8 @@ struct Once {
     command: Command,
     stdout: Place,
     stderr: Place,
+    /// Check lines that its matchers evaluated.
+    matched: Vec<Matched>,
 }
 
 impl<'r, 'p> Steps<'r, 'p> {
@@ -112,6 +116,7 @@ impl<'r, 'p> Steps<'r, 'p> {
             shell: ShellState::new(work.clone(), environment(file, &work), limits),
             substitutions: Substitutions::new(),
             tools,
+            matchers: Matchers::new(run.plan.path(item), &file.path),
             marker: format!("{}/{}/{attempt}", &run.nonce[..16], item_number(run, item)),
             limit,
             left: limit,
@@ -332,7 +337,7 @@ impl<'r, 'p> Steps<'r, 'p> {
                     stderr: &err,
                     substitutions: &self.substitutions,
                     tools: &self.tools,
-                    builtins: self.run.builtins,
+                    builtins: &self.matchers,
                     extra_env,
                     on_spawn: &|_| {},
                     as_lit: false,
@@ -351,7 +356,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         let text = self.shown(payload);
         let command =
             self.entry(step, role, (index, nonce, text), &outcome, extra_env, (&stdout, &stderr))?;
-        Ok(Once { outcome, command, stdout, stderr })
+        Ok(Once { outcome, command, stdout, stderr, matched: self.matchers.take() })
     }
 
     /// An entry for a command line that the harness did not start.
@@ -372,7 +377,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         let text = self.shown(payload);
         let command =
             self.entry(step, role, (index, nonce, text), &outcome, &BTreeMap::new(), (&stdout, &stderr))?;
-        Ok(Once { outcome, command, stdout, stderr })
+        Ok(Once { outcome, command, stdout, stderr, matched: self.matchers.take() })
     }
 
     fn logs(&self, index: u32) -> Result<(Place, Place), Stopped> {
@@ -499,8 +504,12 @@ impl<'r, 'p> Steps<'r, 'p> {
         let mut compared = Compared::default();
         let keyword = if step.exec { "EXEC_RUN" } else { "RUN" };
         let who = self.who(keyword, step, &once.outcome);
-        compare::exit(step, &file.source, &once.outcome.exit.exit, &who, &mut compared);
         let exit_held = compare::exit_held(step, &once.outcome.exit.exit);
+        compare::matched(&once.matched, exit_held, &mut compared);
+        // Check lines that failed say more than the exit status of the matcher that they made.
+        if compared.points.is_empty() || !decided_by_matcher(&once.outcome) {
+            compare::exit(step, &file.source, &once.outcome.exit.exit, &who, &mut compared);
+        }
         let mut outputs_came = true;
         let mut output_seen = false;
         let mut strength = None;
@@ -795,6 +804,14 @@ impl<'r, 'p> Steps<'r, 'p> {
 enum Line {
     Script(runproof_directives::command::ast::Script),
     Real(String),
+}
+
+/// Whether the matcher's own exit status ended a command line.
+fn decided_by_matcher(outcome: &CommandOutcome) -> bool {
+    outcome.exit.stage.is_some_and(|stage| {
+        let stage = &outcome.stages[stage];
+        stage.program == Program::Builtin && stage.argv.first().is_some_and(|name| name == "FileCheck")
+    })
 }
 
 fn never_started(why: &str) -> CommandOutcome {

@@ -11,6 +11,7 @@ mod executables;
 pub mod judge;
 pub mod locks;
 mod masked;
+mod matcher;
 pub mod placed;
 pub mod schedule;
 
@@ -20,7 +21,6 @@ use crate::exit::Status;
 use crate::plan::{Fate, Item, LoadedFile, Plan};
 use crate::process::Interrupt;
 use crate::report::{Event, Failure, Finished, Reporter, Summary};
-use crate::shell::Builtins;
 use crate::suite::Settings;
 use crate::suite::tools::{self, Tool};
 use attempt::Done;
@@ -78,7 +78,6 @@ pub struct Run<'a> {
     plan: &'a Plan,
     kinds: &'a Kinds,
     executables: Executables,
-    builtins: &'a dyn Builtins,
     options: Options,
     id: String,
     nonce: String,
@@ -152,7 +151,6 @@ impl<'a> Run<'a> {
             plan,
             kinds,
             executables: Executables::default(),
-            builtins: &(),
             id,
             nonce,
             host,
@@ -510,6 +508,7 @@ fn stamp() -> String {
 /// A problem from the bundle's writer.
 pub fn bundle_problem(error: &BundleError) -> Problem {
     Problem::new("bundle", error.to_string())
+        .help(error.way_out())
         .help("no evidence, no tier: the run does not count; what was written stays where it is")
 }
 

@@ -43,7 +43,8 @@ impl BundleError {
         Self::new(path, doing, Problem::Io(error))
     }
 
-    fn way_out(&self) -> &'static str {
+    /// What would mend it.
+    pub fn way_out(&self) -> &'static str {
         match &self.problem {
             Problem::Io(e) => match e.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -84,7 +85,7 @@ impl fmt::Display for BundleError {
             Problem::Broken => f.write_str("an earlier line could not be written")?,
             Problem::Encode(why) | Problem::Key(why) => f.write_str(why)?,
         }
-        write!(f, " (no evidence, no tier; way out: {})", self.way_out())
+        Ok(())
     }
 }
 
