@@ -1,6 +1,6 @@
-//! `liar MODE --device opencl|cuda --index N --repeat N`: programs that say they computed on the device, and did something else; and
-//! programs that end in ways which must not lose evidence. What they print is right in every mode, so that
-//! nothing but placement can tell them from the honest program.
+//! `liar MODE --device opencl|cuda --index N --repeat N`: programs that say they computed on the device, and did
+//! something else; and programs that end in ways which must not lose evidence. What they print is right in every
+//! mode, so that nothing but placement can tell them from the honest program.
 
 use runproof_records::PROBE_SCHEMA;
 use runproof_records::wire::{self, Hello, Line, Message, NONCE_VARIABLE, SINK_VARIABLE};

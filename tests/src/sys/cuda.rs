@@ -261,6 +261,9 @@ impl Cuda {
         if from.elements != to.elements {
             return Err(format!("{} elements do not fit {}", from.elements, to.elements));
         }
+        // A copy from the host may still be on its way when its call returns, and the two devices' streams do not
+        // wait for each other.
+        other.finish()?;
         self.enter()?;
         let bytes = from.elements * size_of::<f32>();
         // SAFETY: each memory belongs to the context beside it and has this size; both are waited for below,
