@@ -454,7 +454,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         })
     }
 
-    fn program(&self, program: &Program) -> (String, Option<runproof_records::Digest>, Option<String>) {
+    fn program(&self, program: &Program) -> (String, Option<Digest>, Option<String>) {
         match program {
             Program::Builtin => ("builtin".to_owned(), None, None),
             Program::None => ("not found".to_owned(), None, None),
@@ -759,13 +759,8 @@ impl<'r, 'p> Steps<'r, 'p> {
         Ok(())
     }
 
-    fn bundle<T>(
-        &self,
-        f: impl FnOnce(
-            &runproof_evidence::bundle::BundleWriter,
-        ) -> Result<T, runproof_evidence::bundle::BundleError>,
-    ) -> Result<T, Stopped> {
-        self.run.with_writer(f).ok_or(Stopped::Interrupted)?.map_err(Stopped::Bundle)
+    fn bundle<T>(&self, ask: impl FnOnce(&runproof_evidence::bundle::BundleWriter) -> T) -> Result<T, Stopped> {
+        self.run.with_writer(ask).ok_or(Stopped::Interrupted)
     }
 
     fn unwritable(&self, path: &Path, error: std::io::Error) -> Stopped {
@@ -793,7 +788,7 @@ fn never_started(why: &str) -> CommandOutcome {
 
 /// Position of an item: part of the marker of its processes.
 fn item_number(run: &Run<'_>, item: &Item) -> usize {
-    run.plan.items.iter().position(|i| std::ptr::eq(i, item)).unwrap_or_default()
+    run.plan.items.binary_search_by(|i| i.key.cmp(&item.key)).unwrap_or_default()
 }
 
 /// The clean environment of a test: what the suite declares, a search path, a locale, folders of its own.

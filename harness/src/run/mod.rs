@@ -471,8 +471,8 @@ fn tools_and_masks(
 }
 
 fn own_digest() -> Digest {
-    let bytes = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
-    crate::plan::load::digest(&bytes)
+    let found = std::env::current_exe().and_then(|path| runproof_evidence::digest::of_file(&path));
+    found.map_or_else(|_| crate::plan::load::digest(&[]), |(digest, _)| digest)
 }
 
 fn revision(plan: &Plan) -> Revision {
