@@ -3,7 +3,7 @@
 //! What must not enter: what the check lines of a file say (`prefixes`).
 
 use crate::command::ast::{Join, Pipeline, RedirectionTarget, Script, Simple, Word};
-use crate::command::{Substitutions, SyntaxError, TextContext, parse};
+use crate::command::{Substitutions, SyntaxError, TextContext, parse, parse_as_lit};
 use crate::model::Payload;
 use crate::source::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +59,8 @@ pub struct Names<'a> {
     pub checkers: &'a BTreeSet<String>,
     /// Definitions that hold at this line: every combination of variants is one.
     pub definitions: Vec<BTreeMap<String, String>>,
+    /// A real shell reads the line: what our language has not is no fault.
+    pub real_shell: bool,
 }
 
 /// Looks through a command line, with every `%if` taken both ways.
@@ -87,7 +89,15 @@ pub fn find_checkers(payload: &Payload, names: &Names<'_>) -> LineReport {
             let place = |span: Span| payload.locate(expanded.locate(span));
             match parse(&expanded.text) {
                 Ok(script) => report.add_script(&script, names.checkers, &place),
-                Err(errors) => report.add_errors(errors, place),
+                Err(errors) => {
+                    // Its checkers are looked for all the same: one fault must not bring others along.
+                    if let Ok(script) = parse_as_lit(&expanded.text) {
+                        report.add_script(&script, names.checkers, &place);
+                    }
+                    if !names.real_shell {
+                        report.add_errors(errors, place);
+                    }
+                }
             }
         }
     }
@@ -284,7 +294,7 @@ mod tests {
     fn look(text: &str) -> LineReport {
         let payload = Payload { text: text.to_owned(), span: Span::new(0, text.len()), map: vec![(0, 0)] };
         let checkers = BTreeSet::from(["FileCheck".to_owned()]);
-        find_checkers(&payload, &Names { checkers: &checkers, definitions: Vec::new() })
+        find_checkers(&payload, &Names { checkers: &checkers, definitions: Vec::new(), real_shell: false })
     }
 
     #[track_caller]

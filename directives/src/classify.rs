@@ -255,9 +255,10 @@ fn missing_colon(head: &Head<'_>) -> Finding {
 fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: &Vocabulary<'_>) -> Reading {
     let word = head.word;
     let check = words.check_word(word);
-    let braces_are_known = head.braces.is_none_or(|b| source.slice(b) == b"LITERAL");
+    let modifier_is_known =
+        head.brackets.is_none() && head.braces.is_none_or(|b| source.slice(b) == b"LITERAL");
     match (&check, head.separator) {
-        (Some(CheckWord::Live(..)), Separator::Colon | Separator::Url) if !braces_are_known => {
+        (Some(CheckWord::Live(..)), Separator::Colon | Separator::Url) if !modifier_is_known => {
             let message = format!("{word}: no such modifier");
             return wrong(
                 Finding::refusal(
@@ -270,6 +271,9 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
             );
         }
         (Some(CheckWord::Live(prefix, suffix)), Separator::Colon | Separator::Url) => {
+            if (suffix == "-EMPTY") != rest.trim().is_empty() {
+                return wrong(wrong_pattern(head, suffix));
+            }
             return Reading::Check(CheckLine {
                 prefix: prefix.clone(),
                 suffix: suffix.clone(),
@@ -346,6 +350,16 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
             .help("spell it right, write it in lower case, or list it under `[directives] prose`"),
         ),
     }
+}
+
+fn wrong_pattern(head: &Head<'_>, suffix: &str) -> Finding {
+    let (says, help) = if suffix == "-EMPTY" {
+        ("takes no pattern", "take the text out, or use -NEXT")
+    } else {
+        ("has no pattern", "write what must be there; an empty line is -EMPTY")
+    };
+    let message = format!("{} {says}", head.word);
+    Finding::refusal(codes::BAD_PAYLOAD, head.span, message, "FileCheck refuses it").help(help)
 }
 
 fn check_without_colon(head: &Head<'_>, prefix: &str, suffix: &str, rest: &str, place: Place) -> Reading {

@@ -90,7 +90,7 @@ the plural, with commas; each is named once.",
         "It stands first in its pipe and reads no file, so it would check empty input.",
         wrong "RUN: FileCheck %s\nCHECK: a", right "RUN: tool %s | FileCheck %s\nCHECK: a";
     AFTER_END "after-end": "A directive after `END.`.",
-        "Reading stops at `END.`; what stands below does nothing.",
+        "Reading stops at `END.`; what stands below does nothing, check lines apart: FileCheck reads the whole file.",
         wrong "RUN: true\nEND.\nREQUIRES: linux", right "RUN: true\nREQUIRES: linux\nEND.";
     UNBOUND "unbound": "A directive that binds to a command where there is none.",
         "EXPECT(refused), (exit), (signal) and (stderr) belong to the nearest RUN or EXEC_RUN above; the other EXPECT forms, \

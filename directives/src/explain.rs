@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 /// The long text of a finding code (`near-miss`) or a directive (`EXPECT`, `EXPECT(near)`, with or without colon).
 pub fn explain(code_or_keyword: &str) -> Option<String> {
     let asked = code_or_keyword.trim().trim_end_matches(':');
+    // The command language has a code per form, each with its own way out in the message.
+    let of_commands = ["shell-", "command-", "substitution-"].iter().any(|p| asked.starts_with(p));
+    let asked = if of_commands { codes::BAD_COMMAND } else { asked };
     if let Some(code) = codes::find(&asked.to_ascii_lowercase()) {
         return Some(format!(
             "{}: {}\n\n{}\n{}",
@@ -59,6 +62,7 @@ mod tests {
             assert!(explain(code.name).expect("explained").contains(code.summary));
         }
         assert!(explain("EXPECT:").expect("forms").contains("EXPECT(near)"));
+        assert!(explain("shell-variable").expect("commands").contains(codes::BAD_COMMAND));
         assert_eq!(explain("nothing-of-ours"), None);
     }
 }

@@ -155,6 +155,15 @@ pub fn parse_list(text: &str) -> Result<Vec<(Expr, Span)>, Vec<ExprError>> {
 /// the features that occur; with more than 14 of them, or where a `{{regex}}` could meet a name that does
 /// not occur, it errs on the side of "they can".
 pub fn can_hold_together(requires: &[&Expr], unsupported: &[&Expr]) -> bool {
+    can_hold_where(requires, unsupported, &|_| None)
+}
+
+/// As [`can_hold_together`], where `known` says of some names whether they are there.
+pub fn can_hold_where(
+    requires: &[&Expr],
+    unsupported: &[&Expr],
+    known: &dyn Fn(&str) -> Option<bool>,
+) -> bool {
     let mut matches: Vec<&Match> = Vec::new();
     for expr in requires.iter().chain(unsupported) {
         for m in expr.features() {
@@ -176,7 +185,11 @@ pub fn can_hold_together(requires: &[&Expr], unsupported: &[&Expr]) -> bool {
                 || on(p)
                 || !matches.iter().any(|n| !n.is_pattern() && on(n) && p.accepts(&n.text))
         });
-        consistent && requires.iter().all(|e| e.evaluate(&on)) && !unsupported.iter().any(|e| e.evaluate(&on))
+        let allowed = matches.iter().all(|m| m.is_pattern() || known(&m.text).is_none_or(|k| k == on(m)));
+        consistent
+            && allowed
+            && requires.iter().all(|e| e.evaluate(&on))
+            && !unsupported.iter().any(|e| e.evaluate(&on))
     })
 }
 
@@ -268,9 +281,7 @@ impl Parser<'_> {
             let inner = self.any_of()?;
             self.depth -= 1;
             if !self.take(")") {
-                let mut error = self.unexpected("`)`");
-                error.message = format!("{}, for the `(` at column {}", error.message, start + 1);
-                return Err(error);
+                return Err(self.unexpected("`)`"));
             }
             return Ok(inner);
         }
@@ -288,6 +299,12 @@ impl Parser<'_> {
                     let span = Span::new(self.at, self.at + 2);
                     return Err(ExprError { span, message: "`{{` without `}}`".to_owned() });
                 };
+                // Alone first: `)(` is balanced only together with brackets around it.
+                if regex::Regex::new(&body[..length]).is_err() {
+                    let span = Span::new(self.at, self.at + length + 4);
+                    let message = format!("`{{{{{}}}}}` is no regular expression", &body[..length]);
+                    return Err(ExprError { span, message });
+                }
                 pattern.push_str(&format!("(?:{})", &body[..length]));
                 is_pattern = true;
                 self.at += length + 4;
@@ -388,7 +405,8 @@ mod tests {
         check_error("*", 0, 1, "only in XFAIL");
         check_error("a && ü", 5, 7, "found `ü`");
         check_error("{{a", 0, 2, "without");
-        check_error("{{(}}", 0, 5, "no regular expression");
+        check_error("a{{(}}", 1, 6, "no regular expression");
+        check_error("{{)(}}", 0, 6, "no regular expression");
         check_error("x:y", 1, 2, "found `:`");
         assert_eq!(parse_list("a,,b").expect_err("hole")[0].span, Span::new(2, 2));
         assert_eq!(parse_list("a, b ||").expect_err("end")[0].span, Span::new(7, 7));

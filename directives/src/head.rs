@@ -80,7 +80,11 @@ pub(crate) const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
 }
 
+/// Longest text between brackets, bytes: a line of nothing but brackets must not cost its square.
+const LONGEST_BRACKETS: usize = 4096;
+
 fn closing(bytes: &[u8], open: usize, end: usize, close: u8) -> Option<usize> {
+    let end = end.min(open + LONGEST_BRACKETS);
     let mut quoted = false;
     let mut at = open + 1;
     while at < end {

@@ -7,7 +7,7 @@
 
 mod attributes;
 mod bind;
-pub mod checkers;
+mod checkers;
 mod classify;
 pub mod codes;
 pub mod command;

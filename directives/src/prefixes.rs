@@ -102,7 +102,11 @@ pub(crate) fn unused(
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
     for (prefix, span) in checkers.iter().flat_map(|c| &c.prefixes) {
-        if used.contains(prefix.as_str()) || others.contains(prefix) || !seen.insert(prefix) {
+        if prefix.is_empty()
+            || used.contains(prefix.as_str())
+            || others.contains(prefix)
+            || !seen.insert(prefix)
+        {
             continue;
         }
         let message = format!("prefix {prefix} has no check line in this file");

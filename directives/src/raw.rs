@@ -39,16 +39,17 @@ pub(crate) enum Item<'a> {
     Other(Slot, Option<Head<'a>>),
 }
 
-/// A keyword of the table, or an alias of the suite.
+/// A keyword of the table, or what an alias of the suite stands for, with the alias's attributes.
 pub(crate) fn keyword_of<'s>(word: &str, syntax: &'s Syntax) -> Option<(&'static str, Option<&'s str>)> {
-    if let Some(target) = syntax.alias.get(word) {
-        let (keyword, inner) = match target.split_once('(') {
-            Some((keyword, rest)) => (keyword.trim(), rest.trim_end().strip_suffix(')')),
-            None => (target.trim().trim_end_matches(':'), None),
-        };
-        return table::by_keyword(keyword).map(|d| (d.keyword, inner));
-    }
-    table::by_keyword(word).filter(|d| d.payload != PayloadKind::Pattern).map(|d| (d.keyword, None))
+    let (keyword, inner) = match syntax.alias.get(word).map(|target| target.trim().trim_end_matches(':')) {
+        None => (word, None),
+        Some(target) => match target.split_once('(') {
+            None => (target, None),
+            Some((keyword, rest)) => (keyword, Some(rest.strip_suffix(')')?)),
+        },
+    };
+    let directive = table::by_keyword(keyword).filter(|d| d.payload != PayloadKind::Pattern)?;
+    Some((directive.keyword, inner))
 }
 
 /// Reads one slot.
@@ -117,7 +118,8 @@ pub(crate) fn item<'a>(
 pub(crate) fn join(source: &Source, raws: Vec<Raw>, findings: &mut Vec<Finding>) -> Vec<Raw> {
     let mut joined: Vec<Raw> = Vec::new();
     for raw in raws {
-        let open = joined.iter_mut().find(|r| r.keyword == raw.keyword && r.goes_on(source));
+        let last = joined.iter_mut().rfind(|r| r.keyword == raw.keyword);
+        let open = last.filter(|r| r.goes_on(source));
         match open {
             Some(first) => first.more.push(raw.rest),
             None => joined.push(raw),

@@ -2,7 +2,7 @@
 
 use crate::bind::Binder;
 use crate::checkers::{Checker, LineReport, Names, find_checkers};
-use crate::classify::{Reading, Vocabulary, classify};
+use crate::classify::{CheckWord, Reading, Vocabulary, classify};
 use crate::codes;
 use crate::comment::{self, Slot};
 use crate::contradictions::{contradictions, nothing_compared};
@@ -13,7 +13,7 @@ use crate::prefixes;
 use crate::pushed;
 use crate::raw::{self, Item, Raw};
 use crate::source::{Source, Span};
-use crate::syntax::Syntax;
+use crate::syntax::{Dialect, Syntax};
 use crate::table::{Keyword, PayloadKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,12 @@ const MOST_COMBINATIONS: usize = 64;
 /// Reads a test file. Never fails: what is wrong is in [`TestFile::findings`], in file order. A file without any
 /// directive has empty [`TestFile::counts`].
 pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
+    match syntax.dialect {
+        Dialect::Strict => read_strict(source, syntax),
+    }
+}
+
+fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     let mut findings = Vec::new();
     let mut raws = Vec::new();
     let mut others: Vec<(Slot, Option<Head<'_>>)> = Vec::new();
@@ -44,7 +50,9 @@ pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
     let reported: Vec<LineReport> = reports.values().cloned().collect();
     let checkers = prefixes::of_file(&reported, &source.name);
     let clashing = prefixes::refuse_bad(&checkers, syntax, &mut findings);
-    let words = vocabulary(syntax, &checkers, &clashing);
+    let mut words = vocabulary(syntax, &checkers, &clashing);
+    // A command that could not be read may have been the one that checks.
+    words.opaque |= reported.iter().any(|r| !r.errors.is_empty() && r.checkers.is_empty());
     let raws: Vec<Raw> =
         raws.into_iter().filter(|r| r.is_command() || !clashing.contains(r.word(source))).collect();
 
@@ -62,8 +70,14 @@ pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
 
     let mut lines = CheckLines::default();
     for (slot, head) in &others {
-        lines.slot(source, slot, head.as_ref(), &words, &raws, end);
+        lines.slot(source, slot, head.as_ref(), &words, &raws);
     }
+    // Behind END. other directives' words are the text of a pattern for every reader.
+    let is_check = |f: &Finding| {
+        let word = std::str::from_utf8(source.slice(f.span)).unwrap_or_default();
+        matches!(words.check_word(word), Some(CheckWord::Live(..)))
+    };
+    lines.findings.retain(|f| f.code != codes::TWO_ON_A_LINE || !after_end(f.span) || is_check(f));
     for raw in &raws {
         let kind = raw.directive.map_or(PayloadKind::Prose, |d| d.payload);
         for rest in std::iter::once(&raw.rest).chain(&raw.more) {
@@ -162,7 +176,11 @@ fn commands(source: &Source, syntax: &Syntax, raws: &[Raw]) -> BTreeMap<Span, Li
                 }
             }
         } else if raw.is_command() {
-            let names = Names { checkers: &syntax.checkers, definitions: values.clone() };
+            let names = Names {
+                checkers: &syntax.checkers,
+                definitions: values.clone(),
+                real_shell: syntax.real_shell,
+            };
             reports.insert(raw.span, find_checkers(&payload, &names));
         }
     }
@@ -204,22 +222,18 @@ impl CheckLines {
         head: Option<&Head<'_>>,
         words: &Vocabulary<'_>,
         raws: &[Raw],
-        end: Option<Span>,
     ) {
         let reading = head.map_or(Reading::Nothing, |head| classify(source, slot, head, words));
-        let dead_from = end.filter(|e| slot.span.start > e.start);
         let before = self.first_on_line(slot, raws, source);
         match (reading, head) {
             (Reading::Nothing, head) => {
-                if dead_from.is_none() && before.is_none() && !head.is_some_and(is_url) {
+                if before.is_none() && !head.is_some_and(is_url) {
                     self.findings.extend(pushed::pushed_in(source, slot, words));
                 }
             }
             (Reading::Check(line), _) => {
                 let word = format!("{}{}", line.prefix, line.suffix);
-                if let Some(end) = dead_from {
-                    self.findings.push(dead(&word, line.span, end));
-                } else if let Some(first) = before {
+                if let Some(first) = before {
                     self.findings.push(pushed::two(&first, &word, line.span));
                     self.misspelt.insert(line.prefix);
                 } else {
@@ -230,11 +244,7 @@ impl CheckLines {
                     self.checks.push(line);
                 }
             }
-            (Reading::Unnamed(prefix, span), _) => {
-                if dead_from.is_none() {
-                    self.unnamed.push((prefix, span));
-                }
-            }
+            (Reading::Unnamed(prefix, span), _) => self.unnamed.push((prefix, span)),
             (Reading::Wrong(finding), head) => {
                 let word = head.map_or("", |h| h.word);
                 let meant = finding.suggestion.as_ref().map_or(word, |s| s.text.as_str());
@@ -250,7 +260,9 @@ impl CheckLines {
 
     /// The directive or check that stands before this slot on its line.
     fn first_on_line(&self, slot: &Slot, raws: &[Raw], source: &Source) -> Option<String> {
-        let raw = raws.iter().find(|r| r.line == slot.line && r.slot.span.start < slot.span.start);
+        // They are in file order.
+        let raw = raws.get(raws.partition_point(|r| r.line < slot.line)).filter(|r| r.line == slot.line);
+        let raw = raw.filter(|r| r.slot.span.start < slot.span.start);
         let check = self.checks.last().filter(|c| c.line == slot.line);
         raw.map(|r| r.word(source).to_owned()).or_else(|| check.map(|c| format!("{}{}", c.prefix, c.suffix)))
     }
@@ -273,7 +285,7 @@ fn weaknesses(file: &TestFile, has_checker: bool) -> Option<Finding> {
     });
     let first = commands.next()?;
     let only_exit = |c: &CommandStep| !c.exec && c.stderr.is_empty() && c.refused.is_empty();
-    let weak = !has_checker && only_exit(first) && commands.all(|c| only_exit(c));
+    let weak = !has_checker && only_exit(first) && commands.all(only_exit);
     weak.then(|| {
         let message = "the RUN lines look only at the exit status".to_owned();
         Finding::note(codes::EXIT_ONLY, first.span, message, "its output is not checked")

@@ -191,7 +191,7 @@ pub const DIRECTIVES: &[Directive] = &[
         summary: "runs a command line on the host",
         detail: "Commands run in file order, before any EXEC_RUN; the test fails at the first that fails. For checks of \
 compiled text, refusals and tools. A trailing `\\` continues the line with the next RUN.",
-        right: "RUN: tool %s | FileCheck %s",
+        right: "RUN: tool %s | FileCheck %s\nCHECK: ret",
         wrong: "RUN tool %s",
     },
     Directive {
@@ -550,7 +550,7 @@ count, capability, name, memory, driver, class.",
         verb: false,
         summary: "defines a substitution, `%{name} = text`",
         detail: "Holds from here on. A name that exists is refused: REDEFINE changes it.",
-        right: "DEFINE: %{check} = FileCheck %s\nRUN: tool %s | %{check}",
+        right: "DEFINE: %{check} = FileCheck %s\nRUN: tool %s | %{check}\nCHECK: ret",
         wrong: "DEFINE: check = FileCheck %s",
     },
     Directive {
@@ -577,7 +577,8 @@ count, capability, name, memory, driver, class.",
         single: true,
         verb: true,
         summary: "`END.` ends the directives of the file",
-        detail: "Written with a full stop. A directive below it is refused, since it would do nothing.",
+        detail: "Written with a full stop. A directive below it is refused, since it would do nothing. Check lines may stand \
+below it: FileCheck reads the whole file.",
         right: "RUN: true\nEND.",
         wrong: "END.\nRUN: true",
     },

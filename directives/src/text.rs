@@ -115,20 +115,20 @@ impl TextPattern {
             let close = inner + first + extra;
             let part = String::from_utf8_lossy(&text[inner..close]);
             // Alone first: an error is then an error of this part and not of the joined text.
-            if part.is_empty() || compile(&format!("(?:{part})")).is_none() {
+            if part.is_empty() || compile(&part).is_none() {
                 let message = format!("`{{{{{part}}}}}` is no regular expression");
                 return Err(PatternError { span: Span::new(open, close + 2), message });
             }
             body.push_str(&format!("(?:{part})"));
             at = close + 2;
         }
-        let too_large = || PatternError {
+        let unfit = || PatternError {
             span: Span::new(0, text.len()),
-            message: "the pattern is too large".to_owned(),
+            message: "the parts of the pattern do not fit together, or it is too large".to_owned(),
         };
         Ok(Self {
-            whole: compile(&format!("\\A(?:{body})\\z")).ok_or_else(too_large)?,
-            anywhere: compile(&body).ok_or_else(too_large)?,
+            whole: compile(&format!("\\A(?:{body})\\z")).ok_or_else(unfit)?,
+            anywhere: compile(&body).ok_or_else(unfit)?,
             source: text.to_vec(),
             tolerance,
             numbers,
@@ -163,7 +163,7 @@ impl TextPattern {
     }
 
     /// Whether it accepts every text, the empty one too: `{{.*}}`.
-    pub fn accepts_nothing_at_all(&self) -> bool {
+    pub fn accepts_every_text(&self) -> bool {
         self.anywhere.find(b"").is_some()
     }
 }

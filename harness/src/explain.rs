@@ -69,6 +69,13 @@ is no test.",
 status 2. What was written until then stays; `runproof audit` accepts it as partial and says what is missing.",
     },
     Entry {
+        name: "matrix",
+        summary: "the committed table is not what the bundles give, or is unfit to publish",
+        text: "The table is made from bundles, the fleet and `reasons.toml`, and from nothing else. A cell without evidence needs a typed \
+reason; a reason past its review date, one on a cell that has evidence, two for one cell, or `n/a` without a rule of the fleet are errors. \
+`--check` compares the committed table for the date that it speaks of; `--check --today` also fails on what has expired since.",
+    },
+    Entry {
         name: "placement",
         summary: "what decides where a program ran, and what is not defended",
         text: include_str!("../../docs/placement.txt"),

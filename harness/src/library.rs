@@ -84,7 +84,7 @@ impl Suite {
 fn run(select: &SelectArgs, arguments: &Arguments, style: Style) -> Result<ExitCode, Failed> {
     let setup = setup::setup(select, true)?;
     if arguments.list {
-        let trials = setup.plan.items.iter().map(|i| listed(i)).chain(unclaimed(&setup)).collect();
+        let trials = setup.plan.items.iter().map(listed).chain(unclaimed(&setup)).collect();
         return Ok(libtest_mimic::run(arguments, trials).exit_code());
     }
     // The trials live as long as the process: libtest-mimic takes them by value and wants them `'static`.

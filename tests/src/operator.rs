@@ -1,6 +1,6 @@
 //! How every operator is run and checked: on padded memory, against FP64, over the whole output.
 
-use crate::arguments::{self, Place};
+use crate::arguments::{self, Place, Spoil};
 use crate::sys::opencl::{Argument, OpenCl};
 use std::process::ExitCode;
 
@@ -79,22 +79,29 @@ impl Operator {
 
 /// The body of an operator program: 0 right, 1 wrong, 2 usage, 3 the device refused.
 pub fn main(operator: &Operator) -> ExitCode {
-    let padded = match arguments::place(std::env::args().skip(1)) {
-        Ok(Place::Host) => operator.on_host(),
-        Ok(Place::OpenCl(index)) => {
-            match OpenCl::open(index).and_then(|device| operator.on_device(&device)) {
-                Ok(padded) => padded,
-                Err(why) => {
-                    eprintln!("opencl device {index}: {why}");
-                    return ExitCode::from(3);
-                }
-            }
-        }
+    let (place, spoil) = match arguments::read(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
         Err(why) => {
             eprintln!("{why}");
             return ExitCode::from(2);
         }
     };
+    let padded = match place {
+        Place::Host => Ok(operator.on_host()),
+        Place::OpenCl(index) => OpenCl::open(index).and_then(|device| operator.on_device(&device)),
+    };
+    let mut padded = match padded {
+        Ok(padded) => padded,
+        Err(why) => {
+            eprintln!("{place:?}: {why}");
+            return ExitCode::from(3);
+        }
+    };
+    match spoil {
+        Spoil::Nothing => {}
+        Spoil::Element => padded[GUARD + operator.elements / 3] += 0.01,
+        Spoil::Guard => padded[GUARD - 1] += 1.0,
+    }
     let (text, right) = operator.report(&padded);
     print!("{text}");
     if right { ExitCode::SUCCESS } else { ExitCode::from(1) }

@@ -7,15 +7,16 @@
 #![allow(clippy::unwrap_used, reason = "test code: clippy sees only the test functions themselves as such")]
 
 mod bed;
+mod rig;
 
-use bed::{Bed, code, program, read, text, until};
+use rig::{Rig, code, program, read, text, until};
 use runproof_records::verdict::State;
 use std::fs;
 use std::process::{Command, Output};
 
 /// Runs the suite with `--out` on a file system that is mounted with these options, then copies what is there into
 /// `marks`. `None`, loudly, where nothing can be mounted.
-fn on_a_disk(bed: &Bed, options: &str) -> Option<Output> {
+fn on_a_disk(bed: &Rig, options: &str) -> Option<Output> {
     fs::create_dir(bed.path("marks/disk")).unwrap();
     let script = "mount -t tmpfs -o \"$1\" disk marks/disk || exit 99
         \"$2\" test -j1 --out marks/disk/out --run-id full
@@ -40,7 +41,8 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_written() {
     let small: Vec<String> = (0..9).map(|i| format!("a{i}.vx")).collect();
     let tests = small.iter().map(|n| (n.as_str(), "// RUN: echo hi\n"));
     let fills = "// RUN: sh -c \"head -c 3000000 /dev/zero\"\n";
-    let bed = Bed::new(tests.chain([("b.vx", fills), ("c.vx", "// RUN: echo hi\n"), ("d.vx", "// RUN: true\n")]));
+    let bed =
+        Rig::new(tests.chain([("b.vx", fills), ("c.vx", "// RUN: echo hi\n"), ("d.vx", "// RUN: true\n")]));
     let Some(output) = on_a_disk(&bed, "size=1m") else { return };
     let said = text(&output);
     assert_eq!(code(output.status), 2, "{said}");
@@ -59,7 +61,7 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_written() {
 
 #[test]
 fn a_disk_that_cannot_be_written_is_an_error_before_anything_runs() {
-    let bed = Bed::new([("a.vx", "// RUN: echo . > %S/marks/ran\n")]);
+    let bed = Rig::new([("a.vx", "// RUN: echo . > %S/marks/ran\n")]);
     let Some(output) = on_a_disk(&bed, "ro") else { return };
     let said = text(&output);
     assert_eq!(code(output.status), 2, "{said}");
@@ -69,7 +71,7 @@ fn a_disk_that_cannot_be_written_is_an_error_before_anything_runs() {
 
 #[test]
 fn an_output_folder_that_is_a_file_is_an_error() {
-    let bed = Bed::new([("a.vx", "// RUN: true\n")]);
+    let bed = Rig::new([("a.vx", "// RUN: true\n")]);
     fs::write(bed.path("marks/file"), "").unwrap();
     let output = bed.run(&["test", "--out", "marks/file"]);
     assert_eq!(code(output.status), 2, "{}", text(&output));
@@ -78,8 +80,9 @@ fn an_output_folder_that_is_a_file_is_an_error() {
 
 #[test]
 fn a_bundle_that_is_deleted_while_its_run_goes_on_counts_for_nothing() {
-    let waits = "// RUN: sh -c \"echo . > %S/marks/running; until test -e %S/marks/go; do sleep 0.01; done\"\n";
-    let bed = Bed::new([("a.vx", waits), ("b.vx", "// RUN: echo hi\n")]);
+    let waits =
+        "// RUN: sh -c \"echo . > %S/marks/running; until test -e %S/marks/go; do sleep 0.01; done\"\n";
+    let bed = Rig::new([("a.vx", waits), ("b.vx", "// RUN: echo hi\n")]);
     let mut process = bed.start(&["test", "-j1", "--run-id", "gone"]);
     until("the test", || bed.path("marks/running").exists());
     fs::remove_dir_all(bed.bundle("gone")).unwrap();

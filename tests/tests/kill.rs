@@ -5,8 +5,9 @@
 #![allow(clippy::unwrap_used, reason = "test code: clippy sees only the test functions themselves as such")]
 
 mod bed;
+mod rig;
 
-use bed::{Bed, alive, code, read, signal, until};
+use rig::{Rig, alive, code, read, signal, until};
 use runproof_records::record::Line;
 use runproof_records::verdict::State;
 use std::collections::BTreeSet;
@@ -15,11 +16,12 @@ use std::time::{Duration, Instant};
 
 /// 40 tests of every sort. Each leaves a file in `marks` when it runs. `nap` is what the longest direct children
 /// sleep, by which they are found; what escapes a test whose harness is killed has to end by itself.
-fn mixed(nap: &str) -> Bed {
+fn mixed(nap: &str) -> Rig {
     let mut files = Vec::new();
     for i in 0..8 {
         let mark = "// RUN: echo . > %S/marks/%basename_t\n";
-        let mut add = |kind: &str, text: String| files.push((format!("{kind}{i}.vx"), format!("{mark}{text}")));
+        let mut add =
+            |kind: &str, text: String| files.push((format!("{kind}{i}.vx"), format!("{mark}{text}")));
         add("pass", "// EXEC_RUN: echo hi\n// EXPECT: hi\n".into());
         add("fail", "// RUN: false\n".into());
         add("children", format!("// RUN: sh -c \"sleep 0.0{i}1 & wait\"\n"));
@@ -34,7 +36,7 @@ fn mixed(nap: &str) -> Bed {
             },
         );
     }
-    Bed::new(files.iter().map(|(n, t)| (n.as_str(), t.as_str())))
+    Rig::new(files.iter().map(|(n, t)| (n.as_str(), t.as_str())))
 }
 
 /// Numbers that look random and are the same for the same seed (Marsaglia's xorshift64).
@@ -76,15 +78,13 @@ fn a_killed_run_leaves_a_bundle_that_can_be_read() {
         process.wait().unwrap();
         let what = format!("seed {seed}, kill {kill}");
         cut_short += u32::from(check_killed(&bed, &id, &what));
-        until("the end of the direct children", || {
-            alive("71.4142").is_empty()
-        });
+        until("the end of the direct children", || alive("71.4142").is_empty());
     }
     assert!(cut_short > 0, "no kill came between the announcement and the end (seed {seed})");
 }
 
 /// What holds after a kill. Returns whether the run had announced its tests and not ended.
-fn check_killed(bed: &Bed, id: &str, what: &str) -> bool {
+fn check_killed(bed: &Rig, id: &str, what: &str) -> bool {
     let path = bed.bundle(id);
     if !path.exists() {
         assert_eq!(marks(bed), BTreeSet::new(), "{what}: a test ran before the bundle was there");
@@ -122,15 +122,15 @@ fn check_killed(bed: &Bed, id: &str, what: &str) -> bool {
     partial
 }
 
-fn marks(bed: &Bed) -> BTreeSet<String> {
+fn marks(bed: &Rig) -> BTreeSet<String> {
     let names = fs::read_dir(bed.path("marks")).unwrap().flatten();
     names.map(|e| e.file_name().into_string().unwrap()).filter(|n| !n.starts_with("std")).collect()
 }
 
 /// A run of one test that waits, and one behind it; the signal comes when the first is running.
-fn interrupted(script: &str, names: &[&str]) -> (Bed, i32) {
+fn interrupted(script: &str, names: &[&str]) -> (Rig, i32) {
     let running = format!("// RUN: sh -c \"{script}\"\n");
-    let bed = Bed::new([("a.vx", "// RUN: true\n"), ("b.vx", running.as_str()), ("c.vx", "// RUN: true\n")]);
+    let bed = Rig::new([("a.vx", "// RUN: true\n"), ("b.vx", running.as_str()), ("c.vx", "// RUN: true\n")]);
     let mut process = bed.start(&["test", "-j1", "--run-id", "cut"]);
     for name in names {
         until("the test", || bed.path("marks/running").exists());

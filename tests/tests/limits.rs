@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "test code: clippy sees only the test functions themselves as such")]
 
 mod bed;
+mod rig;
 
-use bed::{Bed, alive, code, read, text};
+use rig::{Rig, alive, code, read, text};
 use runproof_records::verdict::State;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -19,7 +20,7 @@ fn nothing_outlives_a_time_limit() {
     ];
     for (shape, nap, script) in shapes {
         let test = format!("// TIMEOUT: 400ms\n// RUN: sh -c \"echo before; {script}\"\n");
-        let bed = Bed::new([("t.vx", test.as_str()), ("u.vx", "// RUN: true\n")]);
+        let bed = Rig::new([("t.vx", test.as_str()), ("u.vx", "// RUN: true\n")]);
         let output = bed.run(&["test", "-j1", "--run-id", "r"]);
         let said = text(&output);
         assert_eq!(code(output.status), 1, "{shape}: {said}");
@@ -51,8 +52,9 @@ fn peak(process: &mut std::process::Child) -> u64 {
 #[test]
 fn output_without_end_does_not_fill_the_memory() {
     let bytes = 200 << 20;
-    let test = format!("// RUN: sh -c \"head -c {bytes} /dev/zero; head -c {bytes} /dev/zero >&2; exit 1\"\n");
-    let bed = Bed::new([("t.vx", test.as_str())]);
+    let test =
+        format!("// RUN: sh -c \"head -c {bytes} /dev/zero; head -c {bytes} /dev/zero >&2; exit 1\"\n");
+    let bed = Rig::new([("t.vx", test.as_str())]);
     let mut process = bed.start(&["test", "--run-id", "r"]);
     let peak = peak(&mut process);
     assert_eq!(code(process.wait().unwrap()), 1);
@@ -67,7 +69,7 @@ fn output_without_end_does_not_fill_the_memory() {
 #[test]
 fn a_reader_that_goes_away_does_not_break_a_run() {
     let files: Vec<String> = (0..20).map(|i| format!("t{i}.vx")).collect();
-    let bed = Bed::new(files.iter().map(|n| (n.as_str(), "// RUN: false\n")));
+    let bed = Rig::new(files.iter().map(|n| (n.as_str(), "// RUN: false\n")));
     for format in ["pretty", "terse", "json", "github"] {
         let arguments = ["test", "-j2", "--format", format, "--run-id", format];
         let mut process = bed.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();

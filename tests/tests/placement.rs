@@ -156,7 +156,7 @@ fn honest_programs_are_placed() {
 
 #[test]
 fn the_same_programs_on_the_host_are_not() {
-    check(&run(&["matmul"], "matmul_f32", &plain()), Inconclusive, "the program's own words are no proof");
+    check(&run(&["matmul"], "matmul_f32", &plain()), Inconclusive, "unobserved");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn with_the_device_hidden_the_honest_program_fails() {
 #[test]
 fn liars_print_the_right_answer_and_are_seen() {
     for (mode, outcome, says) in [
-        ("banner", Inconclusive, "the program's own words are no proof"),
+        ("banner", Inconclusive, "unobserved"),
         ("context", NotPlaced, "context on Portable Computing Language/"),
         ("noop", NotPlaced, "kernel noop ×1"),
         ("unset", Inconclusive, "unobserved"),

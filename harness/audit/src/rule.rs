@@ -276,6 +276,9 @@ pub(crate) fn place_of(d: &Device) -> Option<String> {
     if let Some(uuid) = &d.identity.uuid {
         return Some(uuid.clone());
     }
+    if let Some(bus) = &d.identity.bus {
+        return Some(bus.clone());
+    }
     d.identity.platform.as_ref().map(|p| format!("{p}/{}", d.name))
 }
 

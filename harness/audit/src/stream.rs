@@ -20,9 +20,10 @@ pub(crate) struct Stream<'a> {
     devices: BTreeMap<(u32, u32), &'a wire::Device>,
 }
 
-/// How a device is written in the records: by UUID, else by platform and name.
+/// How a device is written in the records: by UUID, else by PCI address, else by platform and name.
 pub(crate) fn place(device: &wire::Device) -> Option<String> {
-    device.uuid.clone().or_else(|| device.platform.as_ref().map(|p| format!("{p}/{}", device.name)))
+    let by_name = || device.platform.as_ref().map(|p| format!("{p}/{}", device.name));
+    device.uuid.clone().or_else(|| device.pci.clone()).or_else(by_name)
 }
 
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
@@ -139,7 +140,10 @@ impl<'a> Stream<'a> {
 
 impl<'a> Item<'a> {
     fn of(stamped: &Stamped, line: &'a Line, window: (u64, u64)) -> Option<Self> {
-        let inside = |start: u64, end: u64| end > start && start >= window.0 && end <= window.1;
+        // Nothing is reported before it has ended.
+        let arrived = stamped.arr;
+        let inside =
+            |start: u64, end: u64| end > start && start >= window.0 && end <= window.1 && arrived >= end;
         let mut item = Self {
             kind: "",
             n: 1,

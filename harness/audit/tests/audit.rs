@@ -1,5 +1,7 @@
 //! The audit on good, killed and mutated bundles.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 #[path = "../../evidence/tests/good/mod.rs"]
 mod good;
 

@@ -1,5 +1,7 @@
 //! Bundles written and read back: whole, killed at any byte, in the way of the file system.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod good;
 
 use good::*;

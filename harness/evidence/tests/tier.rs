@@ -1,5 +1,7 @@
 //! The tier function, row by row: what a record has to show, and what each missing fact costs.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod good;
 
 use good::*;
@@ -66,7 +68,12 @@ fn each_missing_fact_of_t2_leaves_t1() {
     check("undeclared", |r| device(r).declared = false, t1, "as_declared");
     check("not compared", |r| device(r).agreement.clear(), t1, "as_declared");
     check("a fact disagrees", |r| device(r).agreement[1].agrees = false, t1, "as_declared");
-    check("no identity", |r| device(r).identity.uuid = None, t1, "identity");
+    check(
+        "no identity",
+        |r| (device(r).identity.uuid, device(r).identity.bus) = (None, None),
+        t1,
+        "identity",
+    );
     check("override", |r| device(r).undeclared_overrides.push("X".into()), t1, "untainted");
     check("emulated", |r| r.host.emulation.push("qemu".into()), t1, "native");
     check("no probe", |r| r.placement = None, t1, "observed");
@@ -144,7 +151,7 @@ fn each_missing_fact_of_t1_leaves_t0_and_of_t0_nothing() {
         "NaN",
         |r| {
             r.result.numeric =
-                Some(Numeric { elements: 4, max_abs: "0".into(), max_rel: "0".into(), nan: 1, over: 0 })
+                Some(Numeric { elements: 4, max_abs: "0".into(), max_rel: "0".into(), nan: 1, over: 0 });
         },
         t0,
         "oracle",

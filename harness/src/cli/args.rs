@@ -214,6 +214,9 @@ pub struct MatrixArgs {
     /// With `--check`: also fail on evidence that has expired and on reviews past due today.
     #[arg(long, requires = "check")]
     pub today: bool,
+    /// Tests that must have been executed and passed before a cell has a headline.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub min_executed: u64,
     /// Fail when a test ran on no host.
     #[arg(long)]
     pub deny_never_run: bool,

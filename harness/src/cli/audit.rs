@@ -19,6 +19,7 @@ pub fn run(args: &AuditArgs) -> Result<Status, Failed> {
     }
     let mut status = Status::Held;
     for bundle in bundles(&args.bundle)? {
+        let bundle = std::fs::canonicalize(&bundle).unwrap_or(bundle);
         let report = audit(&bundle, &options);
         let unsigned = !args.key.is_empty() && !matches!(report.signed, runproof_audit::Signed::By(_));
         if args.json {

@@ -13,10 +13,13 @@ use runproof_records::record::{CommandRole, Record};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Standard output of an `EXEC_RUN`, by the directive's line.
+type Output = (u32, Vec<u8>);
+
 /// Shows and writes every file whose expectations changed.
 pub fn run(plan: &Plan, bundle: &Path) -> Result<(), Failed> {
     let bundle = Bundle::open(bundle).map_err(|e| Problem::new("bundle", e.to_string()))?;
-    let mut wanted: BTreeMap<(usize, usize), Vec<(u32, Vec<u8>)>> = BTreeMap::new();
+    let mut wanted: BTreeMap<(usize, usize), Vec<Output>> = BTreeMap::new();
     for item in plan.to_run() {
         let Some(record) = bundle.tests.iter().find(|t| t.key == item.key).and_then(|t| t.last()) else {
             continue;
@@ -48,7 +51,7 @@ pub fn run(plan: &Plan, bundle: &Path) -> Result<(), Failed> {
 }
 
 /// Standard output of each `EXEC_RUN` that ended as it had to and whose expectations did not hold.
-fn outputs(record: &Record, bundle: &Bundle) -> Result<Vec<(u32, Vec<u8>)>, Failed> {
+fn outputs(record: &Record, bundle: &Bundle) -> Result<Vec<Output>, Failed> {
     let mut all = Vec::new();
     for command in record.commands.iter().filter(|c| c.role == CommandRole::Exec && c.exit_held) {
         let bytes = match &command.stdout.log {
@@ -62,7 +65,7 @@ fn outputs(record: &Record, bundle: &Bundle) -> Result<Vec<(u32, Vec<u8>)>, Fail
 }
 
 /// The file with new expectations; `None` when nothing changes.
-fn blessed(file: &LoadedFile, outputs: &[(u32, Vec<u8>)]) -> Result<Option<Vec<u8>>, String> {
+fn blessed(file: &LoadedFile, outputs: &[Output]) -> Result<Option<Vec<u8>>, String> {
     let mut lines: Vec<Vec<u8>> =
         file.source.bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
     let mut changed = false;

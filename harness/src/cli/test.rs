@@ -119,7 +119,7 @@ fn reporter(args: &TestArgs, style: Style) -> Box<dyn Reporter> {
 /// Findings that do not refuse, one line each.
 fn notes(setup: &Setup) -> Vec<String> {
     super::lint::findings(&setup.plan)
-        .filter(|(_, f)| f.severity == runproof_directives::Severity::Note)
+        .filter(|(_, f)| f.severity == runproof_directives::Severity::Note && f.code != "exit-only")
         .map(|(source, f)| {
             let (line, column) = source.position(f.span.start);
             format!("{}:{line}:{column}: {} [{}]", source.name, f.message, f.code)

@@ -22,15 +22,16 @@ pub struct Kinds {
 
 /// The outer probes of one command.
 pub struct Witness {
-    outer: Option<Outer>,
+    outer: Vec<Outer>,
     failed: Option<String>,
 }
 
 impl Witness {
     /// Ends them; why they are no witness, if they are none.
     pub fn stop(self) -> Option<String> {
-        let ended = self.outer.map(Outer::stop);
-        self.failed.or_else(|| ended?.err().map(|error| error.to_string()))
+        // All are stopped, whatever became of the first.
+        let ended: Vec<_> = self.outer.into_iter().map(Outer::stop).collect();
+        self.failed.or_else(|| ended.into_iter().find_map(Result::err).map(|error| error.to_string()))
     }
 }
 
@@ -52,14 +53,15 @@ impl Kinds {
         names.map(str::to_owned).chain(self.declared.iter().map(|probe| probe.kind.clone())).collect()
     }
 
-    fn declared(&self, name: &str) -> Option<&ProbeDecl> {
-        self.declared.iter().find(|probe| probe.kind == name)
+    /// The probes that the fleet declares for a kind: one, or an inner and an outer one.
+    fn declared<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a ProbeDecl> {
+        self.declared.iter().filter(move |probe| probe.kind == name)
     }
 
     /// The inventory of a kind, asked for at the first call.
     pub fn inventory(&self, name: &str) -> Arc<Inventory> {
         let mut known = self.inventories.lock().unwrap_or_else(PoisonError::into_inner);
-        let ask = || match (self.declared(name), kind(name)) {
+        let ask = || match (self.declared(name).next(), kind(name)) {
             (Some(probe), _) => declared::inventory_of(probe),
             (None, Some(kind)) => inventory::read(kind, own_program().as_deref()),
             (None, None) => Inventory::Failed { why: format!("this build has no probe for kind {name}") },
@@ -74,7 +76,7 @@ impl Kinds {
         for name in self.names() {
             if let Some(kind) = kind(&name) {
                 masks.extend(inventory::masks(kind, |name| std::env::var(name).ok()));
-            } else if self.declared(&name).is_none() {
+            } else if self.declared(&name).next().is_none() {
                 continue;
             }
             inventories.insert(name.clone(), (*self.inventory(&name)).clone());
@@ -87,63 +89,58 @@ impl Kinds {
     /// # Errors
     /// A library is missing.
     pub fn arm(&self, name: &str) -> Result<Vec<Arming>, LibraryMissing> {
-        if let Some(probe) = self.declared(name) {
-            let libraries =
-                probe.env.iter().filter_map(|(variable, path)| Some((variable, library(probe, path)?)));
-            return Ok(libraries
-                .map(|(variable, library)| Arming {
-                    probe: probe.kind.clone(),
-                    variable: variable.clone(),
-                    library,
-                })
-                .collect());
+        let declared = self.declared(name).flat_map(|probe| {
+            probe.env.iter().filter_map(|(variable, path)| {
+                let library = library(probe, path)?;
+                Some(Arming { probe: probe.kind.clone(), variable: variable.clone(), library })
+            })
+        });
+        let mut armings: Vec<Arming> = declared.collect();
+        if let Some(inner) = kind(name).and_then(DeviceKind::inner_probe) {
+            let library = find_library(inner.stem, self.probe_dir.as_deref())?;
+            armings.push(Arming { probe: inner.id.to_owned(), variable: inner.variable.to_owned(), library });
         }
-        let Some(inner) = kind(name).and_then(DeviceKind::inner_probe) else { return Ok(Vec::new()) };
-        let library = find_library(inner.stem, self.probe_dir.as_deref())?;
-        Ok(vec![Arming { probe: inner.id.to_owned(), variable: inner.variable.to_owned(), library }])
+        Ok(armings)
     }
 
     /// Environment that points a program at a device.
     pub fn point_at(&self, name: &str, device: &Device) -> Vec<(String, String)> {
-        match (self.declared(name), kind(name)) {
-            (Some(probe), _) => probe
-                .env
-                .iter()
-                .filter(|(_, value)| library(probe, value).is_none())
-                .map(|(variable, value)| (variable.clone(), substituted(value, device)))
-                .collect(),
-            (None, Some(kind)) => kind.point_at(device),
-            (None, None) => Vec::new(),
-        }
+        let declared = self.declared(name).flat_map(|probe| {
+            let plain = probe.env.iter().filter(|(_, value)| library(probe, value).is_none());
+            plain.map(|(variable, value)| (variable.clone(), substituted(value, device)))
+        });
+        declared.chain(kind(name).map(|kind| kind.point_at(device)).unwrap_or_default()).collect()
     }
 
     /// Environment that hides every device of a kind; `None` when they cannot be hidden. `empty` is an empty
     /// folder.
     pub fn hide(&self, name: &str, empty: &Path) -> Option<Vec<(String, String)>> {
-        match self.declared(name) {
-            Some(probe) if probe.hide_env.is_empty() => None,
-            Some(probe) => Some(probe.hide_env.iter().map(|(n, v)| (n.clone(), v.clone())).collect()),
-            None => kind(name)?.hide(empty),
+        if let Some(kind) = kind(name) {
+            return kind.hide(empty);
         }
+        let declared = self.declared(name).flat_map(|probe| &probe.hide_env);
+        let hide: Vec<_> = declared.map(|(variable, value)| (variable.clone(), value.clone())).collect();
+        (!hide.is_empty()).then_some(hide)
     }
 
-    /// Whether a kind has an outer witness, which then has to agree.
+    /// Whether a kind has an outer witness beside its inner probe, which then has to agree. An outer probe alone
+    /// is the observer itself.
     pub fn has_witness(&self, name: &str) -> bool {
-        match self.declared(name) {
-            Some(probe) => probe.role == Role::Outer && !probe.start.is_empty(),
-            None => kind(name).is_some_and(DeviceKind::has_witness),
-        }
+        let has = |role| self.declared(name).any(|probe| probe.role == role);
+        kind(name).is_some_and(DeviceKind::has_witness) || (has(Role::Inner) && has(Role::Outer))
     }
 
-    /// Starts the outer probe of a kind, where it declares one.
+    /// Starts the outer probes of a kind.
     pub fn start_outer(&self, name: &str, session: &Session) -> Witness {
-        let Some(probe) = self.declared(name).filter(|probe| !probe.start.is_empty()) else {
-            return Witness { outer: None, failed: None };
-        };
-        match Outer::start(session, &probe.kind, &probe.start, 0) {
-            Ok(outer) => Witness { outer: Some(outer), failed: None },
-            Err(error) => Witness { outer: None, failed: Some(error.to_string()) },
+        let mut witness = Witness { outer: Vec::new(), failed: None };
+        let outer = self.declared(name).filter(|probe| probe.role == Role::Outer);
+        for (position, probe) in (0..).zip(outer) {
+            match Outer::start(session, &probe.kind, &probe.start, position) {
+                Ok(outer) => witness.outer.push(outer),
+                Err(error) => witness.failed = Some(error.to_string()),
+            }
         }
+        witness
     }
 
     /// The probes of a kind for the record; versions are those that were said.
@@ -165,10 +162,13 @@ impl Kinds {
                 library: Some(arming.library.digest),
             })
             .collect();
-        if self.has_witness(name) {
-            let id = format!("{name}.outer");
-            probes.push(ProbeUse { id, version, role: Role::Outer, grade: Grade::Event, library: None });
-        }
+        probes.extend(self.declared(name).filter(|probe| probe.role == Role::Outer).map(|probe| ProbeUse {
+            id: probe.kind.clone(),
+            version: version.clone(),
+            role: Role::Outer,
+            grade: Grade::Event,
+            library: None,
+        }));
         probes
     }
 }

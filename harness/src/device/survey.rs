@@ -239,7 +239,15 @@ fn unlisted(id: &str, declared: &[&DeviceDecl], device: &Device) -> Option<Strin
 fn agreement(present: &Present) -> Vec<Agreement> {
     let Some(declaration) = &present.declaration else { return Vec::new() };
     let observed = facts(&present.device);
-    declaration
+    let own = present.device.capability.as_deref().unwrap_or("not reported");
+    // The tier rule asks for it by this name.
+    let capability = Agreement {
+        fact: "capability".to_owned(),
+        declared: declaration.capability.clone(),
+        observed: own.to_owned(),
+        agrees: declaration.capability == "any" || declaration.capability == own,
+    };
+    let mut all: Vec<Agreement> = declaration
         .fact
         .iter()
         .map(|fact| {
@@ -251,7 +259,11 @@ fn agreement(present: &Present) -> Vec<Agreement> {
                 agrees: own.is_some_and(|own| agrees(fact, own)),
             }
         })
-        .collect()
+        .collect();
+    if !all.iter().any(|fact| fact.fact == capability.fact) {
+        all.push(capability);
+    }
+    all
 }
 
 fn text(value: &FactValue) -> String {

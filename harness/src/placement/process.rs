@@ -35,7 +35,7 @@ pub(super) fn accept<'a>(question: &Question<'a>) -> Vec<Process<'a>> {
                 .observation
                 .lines
                 .iter()
-                .filter(|line| line.role == Role::Inner && line.conn == peer.conn)
+                .filter(|line| line.role == peer.role && line.conn == peer.conn)
                 .collect();
             let hello = lines.iter().find_map(|stamped| match &stamped.line {
                 Some(Line { seq: 0, msg: Message::Hello(hello), .. }) => Some(hello),
@@ -68,6 +68,10 @@ fn refusal(question: &Question<'_>, peer: &Peer, hello: Option<&Hello>) -> Optio
             hello.v,
             runproof_records::PROBE_SCHEMA
         ));
+    }
+    // The harness started an outer probe itself: nobody else can speak for it.
+    if peer.role == Role::Outer {
+        return None;
     }
     if peer.pid == 0 {
         return Some("the system did not say which process it is".into());
@@ -123,12 +127,13 @@ pub(super) fn signs(question: &Question<'_>, processes: &[Process<'_>]) -> Vec<S
 
 /// No accepted process: nobody watched, which is not the same as nothing happened.
 fn unobserved(processes: &[Process<'_>]) -> String {
-    match processes.first() {
+    let inner = || processes.iter().filter(|process| process.peer.role == Role::Inner);
+    match inner().next() {
         None => "unobserved: no process of this command said hello; either it never used the device's \
-                 interface or the probe was switched off, and the program's own words are no proof"
+                 interface or the probe was switched off"
             .to_owned(),
         Some(first) => {
-            format!("unobserved: {} connected and none is accepted: {}", processes.len(), first.observed.why)
+            format!("unobserved: {} connected and none is accepted: {}", inner().count(), first.observed.why)
         }
     }
 }

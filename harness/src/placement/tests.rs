@@ -85,6 +85,7 @@ struct World {
 
 fn peer(conn: u32, pid: i32) -> Peer {
     Peer {
+        role: Role::Inner,
         conn,
         pid,
         descends: true,
@@ -161,7 +162,9 @@ impl World {
         for (seq, msg) in (0..).zip(&self.outer) {
             lines.push(stamped(Role::Outer, 1 << 31, 0, seq, msg));
         }
-        let observation = Observation { lines, peers: self.peers.clone(), overflow: self.overflow };
+        let outer = Peer { role: Role::Outer, has_library: None, ..peer(1 << 31, 7) };
+        let peers = self.peers.iter().cloned().chain([outer]).collect();
+        let observation = Observation { lines, peers, overflow: self.overflow };
         decide(&Question {
             command: 0,
             nonce: NONCE,
@@ -211,7 +214,7 @@ fn an_honest_program_is_placed() {
 
 #[test]
 fn printing_it_is_no_placement() {
-    check(|w| (w.peers.clear(), w.inner.clear()).0, Inconclusive, "program's own words are no proof");
+    check(|w| (w.peers.clear(), w.inner.clear()).0, Inconclusive, "unobserved");
 }
 
 #[test]
@@ -353,6 +356,21 @@ fn the_outer_witness_has_to_agree() {
         w.outer = vec![sample("GPU-0", &[100], Some(0))];
     };
     check(outer_below_floor, Placed, "matmul");
+}
+
+#[test]
+fn an_outer_probe_may_be_the_observer() {
+    let outer_only = |w: &mut World| {
+        w.outer = std::mem::take(&mut w.inner[0].1);
+        w.peers.clear();
+        w.witness = false;
+    };
+    check(outer_only, Placed, "matmul_f32 ×1");
+    let stale = |w: &mut World| {
+        outer_only(w);
+        w.outer[0] = Message::Hello(Hello { nonce: "ff".repeat(16), ..hello() });
+    };
+    check(stale, Inconclusive, "unobserved");
 }
 
 #[test]

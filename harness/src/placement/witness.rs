@@ -37,7 +37,8 @@ pub(super) fn ask(question: &Question<'_>, accepted: &[&Process<'_>], seen: &See
         })
         .filter(|sample| sample.start < question.window.1 && sample.end > question.window.0)
         .collect();
-    let pids: Vec<i32> = accepted.iter().map(|process| process.peer.pid).collect();
+    let inner = accepted.iter().filter(|process| process.peer.role == Role::Inner);
+    let pids: Vec<i32> = inner.map(|process| process.peer.pid).collect();
     for device in question.devices {
         let name = label(device);
         let claim = seen.kernel_ns(&name);

@@ -5,7 +5,7 @@ use super::process::Process;
 use super::{Question, computes_in_software};
 use runproof_records::record::Work;
 use runproof_records::verdict::Grade;
-use runproof_records::wire::{Device, Direction, Message, Role};
+use runproof_records::wire::{Device, Direction, Message};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One record of work, or one sum of equal records.
@@ -33,7 +33,7 @@ pub(super) struct Item {
     pub flaw: Option<String>,
 }
 
-/// Everything that accepted processes (and outer probes) reported.
+/// Everything that accepted processes and outer probes reported.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub items: Vec<Item>,
@@ -54,10 +54,6 @@ impl Seen {
         let mut seen = Self::default();
         for process in accepted {
             seen.gather_process(question, process);
-        }
-        let outer = question.observation.lines.iter().filter(|line| line.role == Role::Outer);
-        for message in outer.filter_map(|stamped| stamped.line.as_ref()).map(|line| &line.msg) {
-            seen.items.extend(plan_or_energy(question, message));
         }
         seen
     }

@@ -3,7 +3,7 @@
 
 use super::{LoadedFile, LoadedSuite};
 use crate::diag::Problem;
-use crate::suite::features::{Features, KindState};
+use crate::suite::features::{Features, HOST_FEATURES, KindState};
 use crate::suite::settings::Settings;
 use crate::suite::{Suite, config};
 use runproof_directives::{ExpectMode, Source, Syntax, TestFile, Universe};
@@ -60,6 +60,7 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                     features: features.declared.clone(),
                     tools: None,
                     device_kinds: world.kinds.iter().map(|k| (*k).to_owned()).collect(),
+                    host_facts: HOST_FEATURES.iter().map(|f| (*f).to_owned()).collect(),
                     hosts: world.hosts.clone(),
                 };
                 test.findings.extend(runproof_directives::check_universe(&test, &universe));
@@ -138,6 +139,7 @@ fn syntax_of(settings: &Settings) -> Syntax {
             config::ExpectMode::Contains => ExpectMode::Contains,
         },
         substitutions: settings.substitutions.clone(),
+        real_shell: settings.shell == config::Shell::Bash,
         ..Syntax::default()
     }
 }

@@ -44,7 +44,7 @@ pub enum Filter {
 /// Makes the plan.
 ///
 /// # Errors
-/// A filter that matches nothing, with the nearest tests.
+/// Each filter that matches nothing, with the nearest test.
 pub fn plan(suites: Vec<LoadedSuite>, selection: &Selection) -> Result<Plan, Vec<Problem>> {
     let mut items = Vec::new();
     let mut hits = vec![false; selection.filters.len()];
@@ -64,8 +64,10 @@ pub fn plan(suites: Vec<LoadedSuite>, selection: &Selection) -> Result<Plan, Vec
             }
         }
     }
-    for (filter, _) in selection.filters.iter().zip(&hits).filter(|(_, hit)| !**hit) {
-        return Err(vec![matches_nothing(filter, &items)]);
+    let idle = selection.filters.iter().zip(&hits).filter(|(_, hit)| !**hit);
+    let problems: Vec<Problem> = idle.map(|(filter, _)| matches_nothing(filter, &items)).collect();
+    if !problems.is_empty() {
+        return Err(problems);
     }
     items.sort_by(|a, b| a.key.cmp(&b.key));
     let partial = selection.shard.is_some()

@@ -1,8 +1,12 @@
 //! A declared outer probe: any program that prints lines of the probe protocol beside the command.
+//!
+//! It finds the command's nonce in its environment. One that says `hello` with it is an observer whose records
+//! count; one that does not is a witness whose `sample` lines are held against other probes.
 
+use super::peer::Peer;
 use super::session::{Session, Shared};
 use super::stream::Lines;
-use runproof_records::wire::Role;
+use runproof_records::wire::{NONCE_VARIABLE, Role};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -58,16 +62,19 @@ impl Outer {
         let (program, arguments) = argv.split_first().ok_or(OuterError::NoCommand)?;
         let mut child = Command::new(program)
             .args(arguments)
+            .env(NONCE_VARIABLE, session.nonce())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .map_err(OuterError::NotStarted)?;
+        let conn = FIRST_CONN + position;
+        session.shared().add_outer(Peer::outer(conn, child.id(), program));
         let stdout = child.stdout.take();
         let (shared, id) = (session.shared(), id.to_owned());
         let reader = std::thread::spawn(move || {
             if let Some(stdout) = stdout {
-                copy_lines(&shared, &id, FIRST_CONN + position, stdout);
+                copy_lines(&shared, &id, conn, stdout);
             }
         });
         Ok(Self { child, reader: Some(reader) })

@@ -1,11 +1,15 @@
 //! Who connected, as seen from outside: the kernel's word on the socket and under `/proc`, never the text.
 
+use runproof_records::wire::Role;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// A process at the other end of a connection, looked at when it connected.
+/// A process at the other end of a connection, looked at when it connected; or an outer probe, which the
+/// harness started itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
+    /// Inside the program or outside.
+    pub role: Role,
     /// Connection number within the command, from 0.
     pub conn: u32,
     /// Process id from the socket's credentials; 0 when the kernel gave none.
@@ -31,6 +35,7 @@ impl Peer {
         let opened = super::realtime();
         let pid = credentials(stream).unwrap_or(0);
         Self {
+            role: Role::Inner,
             conn,
             pid,
             descends: pid > 0 && descends(pid, ancestor),
@@ -38,6 +43,23 @@ impl Peer {
             exe: executable(pid),
             has_library: maps(pid, libraries),
             opened,
+            closed: None,
+        }
+    }
+}
+
+impl Peer {
+    /// An outer probe that the harness started as process `pid`.
+    pub(super) fn outer(conn: u32, pid: u32, program: &str) -> Self {
+        Self {
+            role: Role::Outer,
+            conn,
+            pid: i32::try_from(pid).unwrap_or(0),
+            descends: true,
+            start_ticks: stat(i32::try_from(pid).unwrap_or(0)).map_or(0, |stat| stat.start_ticks),
+            exe: program.to_owned(),
+            has_library: None,
+            opened: super::realtime(),
             closed: None,
         }
     }

@@ -126,6 +126,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Notes an outer probe that was started.
+    pub(super) fn add_outer(&self, peer: Peer) {
+        self.lock().seen.peers.push(peer);
+    }
+
     /// Keeps what one source said. `peer` is 0 for a source outside the program.
     pub(super) fn keep(&self, probe: &str, role: Role, conn: u32, peer: i32, read: LineRead) {
         let (line, garbled) = match read {

@@ -41,7 +41,7 @@ pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
     let started = clock::now();
     let file = run.plan.file(item);
     let work = work_folder(run, item, number);
-    let mut state = State_::default();
+    let mut state = Gathered::default();
     if let Err(e) = fresh(&work) {
         state.trouble(
             Trouble::Errored,
@@ -89,7 +89,7 @@ pub fn settled(run: &Run<'_>, item: &Item, state: State, skip: Option<SkipKind>,
 
 /// What was gathered over the commands of an attempt.
 #[derive(Default)]
-struct State_ {
+struct Gathered {
     commands: Vec<Command>,
     checks: Compared,
     points: Vec<(Trouble, Point)>,
@@ -103,9 +103,10 @@ struct State_ {
     tainted: bool,
     last: Option<(String, PathBuf, PathBuf)>,
     notes: Vec<String>,
+    not_recorded: Vec<NotRecorded>,
 }
 
-impl State_ {
+impl Gathered {
     fn trouble(&mut self, trouble: Trouble, span: runproof_directives::Span, message: String) {
         self.points.push((trouble, Point { span, message, label: String::new(), detail: String::new() }));
     }
@@ -133,6 +134,7 @@ impl State_ {
             self.placement = Some(merge(self.placement.take(), placement));
         }
         self.notes.extend(ran.notes);
+        self.not_recorded.extend(ran.not_recorded);
         self.last = Some(ran.shown);
     }
 }
@@ -163,7 +165,7 @@ fn merge(known: Option<Placement>, new: Placement) -> Placement {
     all
 }
 
-fn conclude(run: &Run<'_>, item: &Item, number: u32, started: Instant, mut state: State_) -> Done {
+fn conclude(run: &Run<'_>, item: &Item, number: u32, started: Instant, mut state: Gathered) -> Done {
     let file = run.plan.file(item);
     let on_device = item.placement.is_some();
     // On a device an output has to come back: an exit status alone is the program's own word.
@@ -197,6 +199,7 @@ fn conclude(run: &Run<'_>, item: &Item, number: u32, started: Instant, mut state
     record.verdict = verdict(judged.state, judged.reason, judged.facts, judged.evidence, item);
     record.verdict.placement = state.placement.as_ref().map(|p| p.outcome);
     record.placement = state.placement;
+    record.not_recorded = state.not_recorded;
     if on_device && record.placement.is_none() {
         record.not_recorded.push(NotRecorded {
             field: "placement".to_owned(),
@@ -333,7 +336,7 @@ fn blank(run: &Run<'_>, item: &Item, number: u32, started: Instant) -> Record {
         nonce: run.nonce.clone(),
         key: item.key.clone(),
         attempt: number,
-        source: run.sources.get(&(item.suite, item.file)).unwrap_or(&file.digest).clone(),
+        source: file.digest.clone(),
         variant: item.variant.clone(),
         started,
         ended: started,

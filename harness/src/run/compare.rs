@@ -78,22 +78,16 @@ pub fn exit(step: &CommandStep, source: &Source, exit: &Exit, who: &str, out: &m
     }
     let span = stated.map(|(s, _)| s).or(step.refused.first().map(|r| r.span)).unwrap_or(step.span);
     let (trouble, mut message) = match exit {
-        Exit::Code { .. } => (
-            Trouble::Failed,
-            format!("{who} ended with {}, not {}", status::describe(exit), expected_exit(step)),
-        ),
-        Exit::Signal { .. } => (Trouble::Crashed, format!("{who} died by {}", status::describe(exit))),
-        Exit::NotStarted { why } => (Trouble::Errored, format!("{who} could not be started: {why}")),
+        Exit::Code { .. } => {
+            (Trouble::Failed, format!("{who} {}, not {}", status::describe(exit), expected_exit(step)))
+        }
+        Exit::Signal { .. } => (Trouble::Crashed, format!("{who} {}", status::describe(exit))),
+        Exit::NotStarted { why } => (Trouble::Errored, format!("{who}: {why}")),
         Exit::TimedOut { limit_ms } => {
             (Trouble::TimedOut, format!("{who} reached the limit of {}", limit(*limit_ms)))
         }
         Exit::Interrupted | Exit::NotReached => (Trouble::Errored, format!("{who} did not run")),
     };
-    if let Exit::Code { code } = exit
-        && let Some(word) = status::shell_word(*code)
-    {
-        message.push_str(&format!(" ({word})"));
-    }
     if !step.refused.is_empty() && matches!(exit, Exit::Signal { .. }) {
         message.push_str("; a crash is no refusal");
     }

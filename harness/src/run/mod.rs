@@ -31,10 +31,10 @@ use masked::Masks;
 use runproof_evidence::Signer;
 use runproof_evidence::bundle::{BundleError, BundleWriter};
 use runproof_records::bundle::{Announced, Census, Revision, Run as RunRecord, Selection};
-use runproof_records::record::{Host, Record, Xfail};
+use runproof_records::record::{Host, Record, Target, Xfail};
 use runproof_records::verdict::State;
 use runproof_records::{BUNDLE_SCHEMA, Digest};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,6 +70,9 @@ pub struct Options {
     pub reproduce_by_name: bool,
 }
 
+/// Suite, file, target and line of an `EXPECT(identical)`.
+type Identical = (usize, usize, Target, u32);
+
 /// A run that is going on.
 pub struct Run<'a> {
     plan: &'a Plan,
@@ -84,7 +87,6 @@ pub struct Run<'a> {
     bundle: PathBuf,
     masks: Masks,
     tools: BTreeMap<usize, Arc<BTreeMap<String, Tool>>>,
-    sources: BTreeMap<(usize, usize), Digest>,
     devices: Locks,
     serial: Locks,
     times: schedule::Times,
@@ -92,7 +94,7 @@ pub struct Run<'a> {
     /// The newest output of a passed test of each suite: a foreign output for the next one's checks.
     foreign: Mutex<BTreeMap<usize, (String, Vec<u8>)>>,
     /// Digests of `EXPECT(identical)` outputs by file, target and line, with the variant that came first.
-    identical: Mutex<BTreeMap<(usize, usize, runproof_records::record::Target, u32), (String, Digest)>>,
+    identical: Mutex<BTreeMap<Identical, (String, Digest)>>,
     summary: Mutex<Summary>,
     broken: Mutex<Option<BundleError>>,
     stop: AtomicBool,
@@ -132,13 +134,10 @@ impl<'a> Run<'a> {
         let writer =
             BundleWriter::create(&options.out, record, &census(plan, &id, &nonce), &options.fleet_text)
                 .map_err(|e| vec![bundle_problem(&e)])?;
-        let mut sources = BTreeMap::new();
+        let mut kept = BTreeSet::new();
         for item in &plan.items {
-            let at = (item.suite, item.file);
-            if !sources.contains_key(&at) {
-                let digest =
-                    writer.add_source(&plan.file(item).source.bytes).map_err(|e| vec![bundle_problem(&e)])?;
-                sources.insert(at, digest);
+            if kept.insert((item.suite, item.file)) {
+                writer.add_source(&plan.file(item).source.bytes).map_err(|e| vec![bundle_problem(&e)])?;
             }
         }
         let bundle = writer.root().to_path_buf();
@@ -161,7 +160,6 @@ impl<'a> Run<'a> {
             bundle,
             masks,
             tools,
-            sources,
             devices: Locks::machine_wide(),
             serial: Locks::new(options.out.join("locks")),
             times,
@@ -343,11 +341,11 @@ impl<'a> Run<'a> {
     }
 
     /// Notes what an `EXPECT(identical)` line is about; the variant that it differs from, if it does.
-    fn same_in_all_variants(&self, item: &Item, line: u32, digest: Digest) -> Option<String> {
+    fn same_in_all_variants(&self, item: &Item, line: u32, digest: &Digest) -> Option<String> {
         let key = (item.suite, item.file, item.key.target.clone(), line);
         let mut known = self.identical.lock().unwrap_or_else(PoisonError::into_inner);
         let (first, of_first) = known.entry(key).or_insert_with(|| (item.key.test.clone(), digest.clone()));
-        (*of_first != digest).then(|| first.clone())
+        (of_first != digest).then(|| first.clone())
     }
 
     /// Asks the bundle's writer; `None` when the bundle is closed.
@@ -390,7 +388,15 @@ pub fn refusal(file: &LoadedFile) -> Failure {
             span: f.span,
             message: format!("{} [{}]", f.message, f.code),
             label: f.label.clone(),
-            detail: f.help.iter().map(|h| format!("help: {h}\n")).collect(),
+            detail: f
+                .related
+                .iter()
+                .map(|(span, label)| {
+                    let (line, column) = file.source.position(span.start);
+                    format!("{}:{line}:{column}: {label}\n", file.source.name)
+                })
+                .chain(f.help.iter().map(|h| format!("help: {h}\n")))
+                .collect(),
         })
         .collect();
     Failure {

@@ -33,6 +33,6 @@ pub fn names_work(step: &CommandStep, kind: &str) -> bool {
     step.placed.iter().any(|p| {
         p.kind.as_ref().is_none_or(|k| k == kind)
             && matches!(p.record.as_str(), "kernel" | "energy_delta")
-            && !(p.count.1 == 0)
+            && p.count.1 != 0
     })
 }

@@ -197,6 +197,8 @@ impl Liar {
             println!("ready");
             // Its standard input ends with this program.
             let _ = std::io::stdin().read_to_end(&mut Vec::new());
+            // And some while after it, so that no clock can take the one for the other.
+            std::thread::sleep(Duration::from_millis(300));
             self.operator.on_device(&device)?;
             return Ok(());
         }

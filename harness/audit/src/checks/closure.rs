@@ -67,7 +67,7 @@ pub(super) fn sources(b: &Bundle<'_>, sink: &mut Sink) {
         match b.loaded.files.get(&path) {
             Some((found, _)) if found == digest => {}
             Some((found, _)) => {
-                sink.at(&path, None, format!("is {found}, not the test file that its name says"))
+                sink.at(&path, None, format!("is {found}, not the test file that its name says"));
             }
             // A killed run may not have come to it; a test that has a record has its file.
             None if !b.complete() && b.records().all(|(_, r)| &r.source != digest) => {}

@@ -25,7 +25,7 @@ pub(super) fn fleet(b: &Bundle<'_>, sink: &mut Sink) {
                 sink.record(line, format!("is of device `{}`, the test was for `{id}`", d.id));
             }
             (Target::Host | Target::Shim, Some(_)) => {
-                sink.record(line, "ran on the host and has a device".into())
+                sink.record(line, "ran on the host and has a device".into());
             }
             _ => {}
         }
@@ -56,9 +56,13 @@ fn all_agree(device: &Device) -> bool {
 
 fn recognised(identity: &IdentityDecl, device: &Device) -> bool {
     match identity {
-        IdentityDecl::Uuid(uuid) => device.identity.uuid.as_ref() == Some(uuid),
-        IdentityDecl::Bus(bus) => device.identity.bus.as_ref() == Some(bus),
-        IdentityDecl::Model(model) => glob(model, &device.name),
+        IdentityDecl::Uuid(uuid) => {
+            device.identity.uuid.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(uuid))
+        }
+        IdentityDecl::Bus(bus) => {
+            device.identity.bus.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(bus))
+        }
+        IdentityDecl::Model(model) => model.split('|').any(|model| glob(model, &device.name)),
     }
 }
 
@@ -66,16 +70,21 @@ pub(super) fn agreement(b: &Bundle<'_>, sink: &mut Sink) {
     for (line, _, device, declared) in on_devices(b) {
         let Some(declared) = declared else { continue };
         for fact in &declared.fact {
-            match device.agreement.iter().find(|a| a.fact == fact.fact) {
-                None => sink.record(line, format!("the declared fact `{}` was not compared", fact.fact)),
-                Some(a) if agrees(fact, a) != Some(a.agrees) => {
-                    sink.record(
-                        line,
-                        format!(
-                            "`{}`: declared {}, observed {}, recorded as agreeing: {}",
-                            a.fact, a.declared, a.observed, a.agrees
-                        ),
+            let want = match &fact.expect {
+                FactValue::Text(text) => text.clone(),
+                FactValue::Integer(n) => n.to_string(),
+            };
+            match device.agreement.iter().find(|a| a.fact == fact.fact && a.declared == want) {
+                None => {
+                    let what = format!("the declared fact `{}` = {want} was not compared", fact.fact);
+                    sink.record(line, what);
+                }
+                Some(a) if agrees(fact, a) != a.agrees => {
+                    let what = format!(
+                        "`{}`: declared {}, observed {}, recorded as agreeing: {}",
+                        a.fact, a.declared, a.observed, a.agrees
                     );
+                    sink.record(line, what);
                 }
                 Some(_) => {}
             }
@@ -94,15 +103,15 @@ pub(super) fn agreement(b: &Bundle<'_>, sink: &mut Sink) {
     }
 }
 
-/// `None` when the recorded declaration is not the fleet's or an observed integer cannot be read.
-fn agrees(fact: &FactDecl, a: &Agreement) -> Option<bool> {
+/// A text fact takes `*` as a wildcard. That an integer was observed where a text is declared cannot be seen in the
+/// record, so a disagreement about a text is believed.
+fn agrees(fact: &FactDecl, a: &Agreement) -> bool {
     match &fact.expect {
-        FactValue::Text(text) => (*text == a.declared).then(|| a.observed == *text),
+        FactValue::Text(text) => a.agrees && glob(text, &a.observed),
         FactValue::Integer(n) => {
-            let Ok(observed) = a.observed.parse::<i64>() else { return Some(false) };
+            let Ok(observed) = a.observed.parse::<i64>() else { return false };
             let slack = i128::from(n.unsigned_abs()) * i128::from(fact.tolerance_percent);
-            let off = (i128::from(observed) - i128::from(*n)).abs() * 100;
-            (a.declared == n.to_string()).then_some(off <= slack)
+            (i128::from(observed) - i128::from(*n)).abs() * 100 <= slack
         }
     }
 }

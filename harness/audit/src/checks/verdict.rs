@@ -142,7 +142,9 @@ pub(super) fn xfail(b: &Bundle<'_>, sink: &mut Sink) {
             }),
             _ => false,
         };
-        let passes = everything_held(r) && rule::tier(r).tier >= Some(r.verdict.goal);
+        // On a software device an honest program and a liar are both T1 at most: there the outcome alone decides.
+        let passes =
+            xfail.expects != "placement" && everything_held(r) && rule::tier(r).tier >= Some(r.verdict.goal);
         if !fits || passes {
             sink.record(
                 line,
@@ -156,7 +158,7 @@ pub(super) fn flaky(b: &Bundle<'_>, sink: &mut Sink) {
     for (line, r) in b.records() {
         match r.verdict.state {
             State::Passed if r.attempt > 1 => {
-                sink.record(line, "passed after a retry and is not flaky".into())
+                sink.record(line, "passed after a retry and is not flaky".into());
             }
             State::Flaky if r.attempt <= 1 => sink.record(line, "is flaky at its first attempt".into()),
             _ => {}

@@ -161,27 +161,19 @@ pub(super) const MUTATIONS: &[Mutation] = &[
         "work",
         "52: kernels are left out of the sums",
         Records(|f| {
-            set(
-                f,
-                |r| any_work(r),
-                |r| {
-                    r.placement.iter_mut().flat_map(|p| &mut p.commands).for_each(|c| c.work.clear());
-                },
-            )
+            set(f, any_work, |r| {
+                r.placement.iter_mut().flat_map(|p| &mut p.commands).for_each(|c| c.work.clear());
+            })
         }),
     ),
     m(
         "work",
         "52: kernels are put into the sums",
         Records(|f| {
-            set(
-                f,
-                |r| any_work(r),
-                |r| {
-                    let work = r.placement.iter_mut().flat_map(|p| &mut p.commands).flat_map(|c| &mut c.work);
-                    work.for_each(|w| w.count += 1000);
-                },
-            )
+            set(f, any_work, |r| {
+                let work = r.placement.iter_mut().flat_map(|p| &mut p.commands).flat_map(|c| &mut c.work);
+                work.for_each(|w| w.count += 1000);
+            })
         }),
     ),
     m(
@@ -248,7 +240,10 @@ pub(super) const MUTATIONS: &[Mutation] = &[
                 |_, _| true,
                 |lines| {
                     lines.iter_mut().find_map(|s| match &mut s.line.as_mut()?.msg {
-                        Message::Host { emulation, .. } => Some(emulation.push("qemu-user".into())),
+                        Message::Host { emulation, .. } => {
+                            emulation.push("qemu-user".into());
+                            Some(())
+                        }
                         _ => None,
                     })
                 },
@@ -437,7 +432,13 @@ pub(super) const MUTATIONS: &[Mutation] = &[
         "witness",
         "–: the witness is said to agree and saw nothing",
         Records(|f| {
-            f.raw(|_, e| e.witness == "agrees", |lines| Some(lines.retain(|s| s.role == Role::Inner)))
+            f.raw(
+                |_, e| e.witness == "agrees",
+                |lines| {
+                    lines.retain(|s| s.role == Role::Inner);
+                    Some(())
+                },
+            )
         }),
     ),
     m(
@@ -609,14 +610,20 @@ fn lines_of(r: &mut Record) -> impl Iterator<Item = &mut runproof_records::recor
 
 fn hello(lines: &mut [Stamped], change: impl Fn(&mut runproof_records::wire::Hello)) -> Option<()> {
     lines.iter_mut().find_map(|s| match &mut s.line.as_mut()?.msg {
-        Message::Hello(h) if s.role == Role::Inner => Some(change(h)),
+        Message::Hello(h) if s.role == Role::Inner => {
+            change(h);
+            Some(())
+        }
         _ => None,
     })
 }
 
 fn device_mut(lines: &mut [Stamped], change: impl Fn(&mut runproof_records::wire::Device)) -> Option<()> {
     lines.iter_mut().find_map(|s| match &mut s.line.as_mut()?.msg {
-        Message::Device(d) => Some(change(d)),
+        Message::Device(d) => {
+            change(d);
+            Some(())
+        }
         _ => None,
     })
 }

@@ -1,6 +1,6 @@
 //! GitHub annotations: one workflow command a failed test, pointing at its line.
 
-use super::{file, line, title};
+use super::{file, line, title, visible};
 use crate::read::Bundle;
 use runproof_records::verdict::State;
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ pub fn github(bundle: &Bundle, root: &dyn Fn(&str) -> String) -> String {
 
 /// Escapes of a command's message.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    visible(text.as_bytes()).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// Escapes of a command's property: those of the message, and the separators.

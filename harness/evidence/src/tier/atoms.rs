@@ -236,7 +236,9 @@ impl<'a> View<'a> {
 
     fn identity(&self) -> Held {
         let id = &self.device()?.identity;
-        need(id.uuid.is_some() || id.platform.is_some(), || "the device has no identity".into())
+        need(id.uuid.is_some() || id.bus.is_some() || id.platform.is_some(), || {
+            "the device has no identity".into()
+        })
     }
 
     fn untainted(&self) -> Held {
@@ -447,14 +449,15 @@ fn by_position(line: &PlacedLine) -> bool {
 
 fn is_on(device: &Device, record: &str, place: &str) -> bool {
     let id = &device.identity;
-    let same = match (&id.uuid, &id.platform) {
-        (Some(uuid), _) => uuid == place,
-        (None, Some(platform)) => place == format!("{platform}/{}", device.name),
-        (None, None) => false,
+    let same = match (&id.uuid, &id.bus, &id.platform) {
+        (Some(uuid), _, _) => uuid == place,
+        (None, Some(bus), _) => bus == place,
+        (None, None, Some(platform)) => place == format!("{platform}/{}", device.name),
+        (None, None, None) => false,
     };
     same || (record == "energy_delta" && place == device.kind)
 }
 
 fn identity_text(device: &Device) -> &str {
-    device.identity.uuid.as_deref().unwrap_or(&device.name)
+    device.identity.uuid.as_deref().or(device.identity.bus.as_deref()).unwrap_or(&device.name)
 }

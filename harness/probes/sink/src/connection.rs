@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A write that the harness does not take for this long closes the connection: the program goes on.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long `hello` waits for the harness to look at this process.
-const SEEN_TIMEOUT: Duration = Duration::from_secs(1);
+const SEEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub struct Connection {
     pid: i32,

@@ -147,7 +147,8 @@ fn facts_agree_one_by_one_within_their_tolerance() {
     let survey = survey(Inventory::Found(vec![device(0, "H200", None)]), vec![declaration]);
     let record = survey.record(&survey.present()[0]);
     let agrees: Vec<_> = record.agreement.iter().map(|agreement| agreement.agrees).collect();
-    assert_eq!(agrees, [true, true, false, true, false, false]);
+    // The last is the capability: declared `any`, which every device is.
+    assert_eq!(agrees, [true, true, false, true, false, false, true]);
     assert_eq!(record.agreement[4].observed, "not reported");
     refuses(
         &survey,
