@@ -402,13 +402,16 @@ fn verdict(state: State, reason: String, facts: Facts, evidence: EvidenceState, 
     }
 }
 
-/// An output stream for the record; a file without content leaves the bundle.
+/// An output stream for the record; one without content leaves no file in the bundle.
 pub fn output(path: &std::path::Path, name: &str) -> std::io::Result<Output> {
-    let (digest, bytes) = if std::fs::metadata(path)?.len() == 0 {
-        std::fs::remove_file(path)?;
-        (runproof_evidence::digest::of_bytes(&[]), 0)
-    } else {
-        runproof_evidence::digest::of_file(path)?
+    let empty = || (runproof_evidence::digest::of_bytes(&[]), 0);
+    let (digest, bytes) = match std::fs::metadata(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => empty(),
+        Ok(metadata) if metadata.len() == 0 => {
+            std::fs::remove_file(path)?;
+            empty()
+        }
+        _ => runproof_evidence::digest::of_file(path)?,
     };
     Ok(Output { bytes, digest, log: (bytes > 0).then(|| name.to_owned()) })
 }

@@ -21,7 +21,6 @@ use runproof_records::record::{
     Check, Command, CommandRole, Exit, HiddenControl, NotRecorded, Placement, Stage, Strength,
 };
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -300,8 +299,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         self.substitutions.value("%{nonce}", &nonce);
         let (stdout, stderr) = self.logs(index)?;
-        let out = File::create(&stdout.path).map_err(|e| self.unwritable(&stdout.path, e))?;
-        let err = File::create(&stderr.path).map_err(|e| self.unwritable(&stderr.path, e))?;
+        let (out, err) = (shell::Output::at(&stdout.path), shell::Output::at(&stderr.path));
         let begun = Instant::now();
         let deadline = Deadline { at: begun + self.left, limit: self.limit };
         let script = self.script(payload);
@@ -336,6 +334,11 @@ impl<'r, 'p> Steps<'r, 'p> {
         if outcome.exit.exit == Exit::Interrupted || self.run.interrupt.is_raised() {
             return Err(Stopped::Interrupted);
         }
+        for (place, output) in [(&stdout, &out), (&stderr, &err)] {
+            if let Some(error) = output.error() {
+                return Err(self.unwritable(&place.path, error));
+            }
+        }
         let text = self.shown(payload);
         let command =
             self.entry(step, role, (index, nonce, text), &outcome, extra_env, (&stdout, &stderr))?;
@@ -353,9 +356,6 @@ impl<'r, 'p> Steps<'r, 'p> {
         let index = self.next_index();
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         let (stdout, stderr) = self.logs(index)?;
-        for place in [&stdout, &stderr] {
-            File::create(&place.path).map_err(|e| self.unwritable(&place.path, e))?;
-        }
         let outcome = never_started(why);
         let text = self.shown(payload);
         let command =
@@ -780,7 +780,10 @@ impl<'r, 'p> Steps<'r, 'p> {
         Ok(())
     }
 
-    fn bundle<T>(&self, ask: impl FnOnce(&runproof_evidence::bundle::BundleWriter) -> T) -> Result<T, Stopped> {
+    fn bundle<T>(
+        &self,
+        ask: impl FnOnce(&runproof_evidence::bundle::BundleWriter) -> T,
+    ) -> Result<T, Stopped> {
         self.run.with_writer(ask).ok_or(Stopped::Interrupted)
     }
 
