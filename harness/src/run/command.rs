@@ -22,7 +22,6 @@ use runproof_records::record::{
     Check, Command, CommandRole, Exit, HiddenControl, NotRecorded, Placement, Stage, Strength,
 };
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -317,8 +316,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         self.substitutions.value("%{nonce}", &nonce);
         let (stdout, stderr) = self.logs(index)?;
-        let out = File::create(&stdout.path).map_err(|e| self.unwritable(&stdout.path, e))?;
-        let err = File::create(&stderr.path).map_err(|e| self.unwritable(&stderr.path, e))?;
+        let (out, err) = (shell::Output::at(&stdout.path), shell::Output::at(&stderr.path));
         let begun = Instant::now();
         let deadline = Deadline { at: begun + self.left, limit: self.limit };
         let script = self.script(payload);
@@ -353,6 +351,11 @@ impl<'r, 'p> Steps<'r, 'p> {
         if outcome.exit.exit == Exit::Interrupted || self.run.interrupt.is_raised() {
             return Err(Stopped::Interrupted);
         }
+        for (place, output) in [(&stdout, &out), (&stderr, &err)] {
+            if let Some(error) = output.error() {
+                return Err(self.unwritable(&place.path, error));
+            }
+        }
         let text = self.shown(payload);
         let command =
             self.entry(step, role, (index, nonce, text), &outcome, extra_env, (&stdout, &stderr))?;
@@ -370,9 +373,6 @@ impl<'r, 'p> Steps<'r, 'p> {
         let index = self.next_index();
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         let (stdout, stderr) = self.logs(index)?;
-        for place in [&stdout, &stderr] {
-            File::create(&place.path).map_err(|e| self.unwritable(&place.path, e))?;
-        }
         let outcome = never_started(why);
         let text = self.shown(payload);
         let command =
@@ -788,11 +788,9 @@ impl<'r, 'p> Steps<'r, 'p> {
 
     fn bundle<T>(
         &self,
-        f: impl FnOnce(
-            &runproof_evidence::bundle::BundleWriter,
-        ) -> Result<T, runproof_evidence::bundle::BundleError>,
+        ask: impl FnOnce(&runproof_evidence::bundle::BundleWriter) -> T,
     ) -> Result<T, Stopped> {
-        self.run.with_writer(f).ok_or(Stopped::Interrupted)?.map_err(Stopped::Bundle)
+        self.run.with_writer(ask).ok_or(Stopped::Interrupted)
     }
 
     fn unwritable(&self, path: &Path, error: std::io::Error) -> Stopped {
@@ -828,7 +826,7 @@ fn never_started(why: &str) -> CommandOutcome {
 
 /// Position of an item: part of the marker of its processes.
 fn item_number(run: &Run<'_>, item: &Item) -> usize {
-    run.plan.items.iter().position(|i| std::ptr::eq(i, item)).unwrap_or_default()
+    run.plan.items.binary_search_by(|i| i.key.cmp(&item.key)).unwrap_or_default()
 }
 
 /// The clean environment of a test: what the suite declares, a search path, a locale, folders of its own.
