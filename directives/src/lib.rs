@@ -10,6 +10,7 @@ mod bind;
 mod checkers;
 mod classify;
 pub mod codes;
+pub mod check;
 pub mod command;
 mod comment;
 mod contradictions;

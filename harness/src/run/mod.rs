@@ -8,6 +8,7 @@ mod clock;
 mod command;
 pub mod compare;
 mod executables;
+mod filecheck;
 pub mod judge;
 pub mod locks;
 mod masked;
@@ -26,6 +27,7 @@ use crate::suite::tools::{self, Tool};
 use attempt::Done;
 pub use attempt::is_exit_only;
 use executables::Executables;
+use filecheck::FileCheck;
 use locks::Locks;
 use masked::Masks;
 use runproof_evidence::Signer;
@@ -152,7 +154,7 @@ impl<'a> Run<'a> {
             plan,
             kinds,
             executables: Executables::default(),
-            builtins: &(),
+            builtins: &FileCheck,
             id,
             nonce,
             host,
