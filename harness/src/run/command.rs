@@ -3,6 +3,7 @@
 
 use super::attempt::{Stopped, output};
 use super::compare::{self, Compared};
+use super::filecheck::FileCheck;
 use super::judge::{Trouble, ended_by_itself};
 use super::{Run, clock, placed};
 use crate::placement::{Question, decide};
@@ -66,6 +67,7 @@ pub struct Steps<'r, 'p> {
     substitutions: Substitutions,
     tools: BTreeMap<String, PathBuf>,
     marker: String,
+    filecheck: FileCheck,
     limit: Duration,
     left: Duration,
     /// Entries for the record, in order.
@@ -105,6 +107,7 @@ impl<'r, 'p> Steps<'r, 'p> {
             substitutions: Substitutions::new(),
             tools,
             marker: format!("{}/{}/{attempt}", &run.nonce[..16], item_number(run, item)),
+            filecheck: FileCheck::new(run.plan.path(item), file),
             limit,
             left: limit,
             commands: Vec::new(),
@@ -320,7 +323,7 @@ impl<'r, 'p> Steps<'r, 'p> {
                     stderr: &err,
                     substitutions: &self.substitutions,
                     tools: &self.tools,
-                    builtins: self.run.builtins,
+                    builtins: &self.filecheck,
                     extra_env,
                     on_spawn: &|_| {},
                     as_lit: false,

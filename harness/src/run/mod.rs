@@ -21,13 +21,11 @@ use crate::exit::Status;
 use crate::plan::{Fate, Item, LoadedFile, Plan};
 use crate::process::Interrupt;
 use crate::report::{Event, Failure, Finished, Reporter, Summary};
-use crate::shell::Builtins;
 use crate::suite::Settings;
 use crate::suite::tools::{self, Tool};
 use attempt::Done;
 pub use attempt::is_exit_only;
 use executables::Executables;
-use filecheck::FileCheck;
 use locks::Locks;
 use masked::Masks;
 use runproof_evidence::Signer;
@@ -80,7 +78,6 @@ pub struct Run<'a> {
     plan: &'a Plan,
     kinds: &'a Kinds,
     executables: Executables,
-    builtins: &'a dyn Builtins,
     options: Options,
     id: String,
     nonce: String,
@@ -154,7 +151,6 @@ impl<'a> Run<'a> {
             plan,
             kinds,
             executables: Executables::default(),
-            builtins: &FileCheck,
             id,
             nonce,
             host,
