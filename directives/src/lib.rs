@@ -7,10 +7,10 @@
 
 mod attributes;
 mod bind;
+pub mod check;
 mod checkers;
 mod classify;
 pub mod codes;
-pub mod check;
 pub mod command;
 mod comment;
 mod contradictions;
@@ -20,6 +20,7 @@ pub mod expr;
 pub mod finding;
 mod head;
 pub mod model;
+pub mod patterns;
 mod payload;
 mod prefixes;
 mod prose;

@@ -9,7 +9,7 @@ use crate::contradictions::{contradictions, nothing_compared};
 use crate::finding::Finding;
 use crate::head::{Head, Separator};
 use crate::model::{CheckLine, CommandStep, Step, TestFile};
-use crate::prefixes;
+use crate::{patterns, prefixes};
 use crate::pushed;
 use crate::raw::{self, Item, Raw};
 use crate::source::{Source, Span};
@@ -100,6 +100,7 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     for check in &lines.checks {
         *file.counts.entry(format!("{}{}", check.prefix, check.suffix)).or_default() += 1;
     }
+    findings.extend(patterns::refused(source, &lines.checks, &sure));
     file.checks = lines.checks;
     findings.extend(weaknesses(&file, !reported.iter().all(|r| r.checkers.is_empty())));
     findings.extend(no_command(&file, &raws));

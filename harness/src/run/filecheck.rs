@@ -7,6 +7,7 @@
 use crate::plan::LoadedFile;
 use crate::shell::{Builtins, ExternalBuiltin, ExternalCall};
 use runproof_directives::check::program;
+use runproof_directives::patterns::only_checks;
 use std::io::{Error, ErrorKind};
 use std::path::PathBuf;
 
@@ -26,21 +27,8 @@ pub struct FileCheck {
 impl FileCheck {
     /// For a test whose file stands at `path`.
     pub fn new(path: PathBuf, file: &LoadedFile) -> Self {
-        Self { test: path, checks: only_checks(file) }
+        Self { test: path, checks: only_checks(&file.source, &file.test.checks) }
     }
-}
-
-/// The file with every letter and digit blanked that belongs to no check line, so that all positions stay.
-fn only_checks(file: &LoadedFile) -> Vec<u8> {
-    let bytes = &file.source.bytes;
-    let mut masked: Vec<u8> =
-        bytes.iter().map(|b| if b.is_ascii_alphanumeric() { b' ' } else { *b }).collect();
-    for check in &file.test.checks {
-        let start = check.span.start;
-        let end = bytes[start..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |n| start + n);
-        masked[start..end].copy_from_slice(&bytes[start..end]);
-    }
-    masked
 }
 
 impl Builtins for FileCheck {
