@@ -9,12 +9,12 @@ use crate::contradictions::{contradictions, nothing_compared};
 use crate::finding::Finding;
 use crate::head::{Head, Separator};
 use crate::model::{CheckLine, CommandStep, Step, TestFile};
-use crate::{patterns, prefixes};
 use crate::pushed;
 use crate::raw::{self, Item, Raw};
 use crate::source::{Source, Span};
 use crate::syntax::{Dialect, Syntax};
 use crate::table::{Keyword, PayloadKind};
+use crate::{patterns, prefixes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Combinations of variants that are looked through for prefixes; more are cut off.

@@ -20,12 +20,13 @@ fn run(arguments: &[String], checks: &str, input: &[u8]) -> (u8, Option<(CheckFi
 }
 
 fn arguments(case: &Value) -> Vec<String> {
-    let arguments = case["args"].as_array().unwrap().iter().map(|a| a.as_str().unwrap().to_owned());
+    let arguments = case["args"].as_array().expect("a case has arguments");
+    let arguments = arguments.iter().map(|a| a.as_str().expect("an argument is text").to_owned());
     arguments.chain(["t.chk".to_owned()]).collect()
 }
 
 fn text<'c>(case: &'c Value, key: &str) -> &'c str {
-    case[key].as_str().unwrap()
+    case[key].as_str().expect("this key has text")
 }
 
 #[test]

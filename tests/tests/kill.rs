@@ -57,7 +57,7 @@ fn a_killed_run_leaves_a_bundle_that_can_be_read() {
     let begun = Instant::now();
     let whole = bed.run(&["test", "-j2", "--run-id", "whole"]);
     let length = u64::try_from(begun.elapsed().as_micros()).unwrap();
-    assert_eq!(code(whole.status), 2, "a refused file: {}", bed::text(&whole));
+    assert_eq!(code(whole.status), 2, "a refused file: {}", rig::text(&whole));
     read(&bed.bundle("whole"), 40);
     let (status, said) = bed.audit(&bed.bundle("whole"));
     assert_eq!(status, Some(0), "{said}");

@@ -115,7 +115,13 @@ impl<'a> Canonical<'a> {
         let originals = self.originals(&places);
         let original = |place| places.binary_search(&place).map_or(place, |index| originals[index]);
         for span in spans {
-            **span = Span::new(original(span.start), original(span.end));
+            let (start, mut end) = (original(span.start), original(span.end));
+            // A CRLF belongs to no text that ends in front of it.
+            if end > start && self.original[..end].ends_with(b"\r") && self.original[end..].starts_with(b"\n")
+            {
+                end -= 1;
+            }
+            **span = Span::new(start, end);
         }
     }
 }

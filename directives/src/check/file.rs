@@ -1,12 +1,13 @@
-//! A check file: its lines in order, grouped as they are matched. Matching itself is in [`super::run`].
+//! A check file: its lines in order, grouped as they are matched. Matching itself is in `run`.
 
 use super::canonical::Canonical;
 use super::error::{CheckError, CheckErrorKind, Place};
 use super::expression::{lossy, variable_name};
 use super::integer::Integer;
+use super::numeric_block::{self, Definition};
 use super::options::Options;
 use super::pattern::Pattern;
-use super::pattern_text::{self, Definition, Style};
+use super::pattern_text::{self, Style};
 use super::scan::{Found, Kind, Scanner, Shape};
 use super::variables::{Names, NumericId};
 use crate::source::{Source, Span};
@@ -90,6 +91,11 @@ impl CheckFile {
         &self.directives
     }
 
+    /// Whether a group ends with a `-LABEL`.
+    pub(super) fn ends_block(&self, group: &Group) -> bool {
+        group.anchor.is_some_and(|anchor| self.directives[anchor].kind == Kind::Label)
+    }
+
     /// The options that it was read with.
     pub fn options(&self) -> &Options {
         &self.options
@@ -168,8 +174,8 @@ impl<'o> Reader<'o> {
     fn define_number(&mut self, text: &str) -> Result<(), CheckErrorKind> {
         let block = text.replacen('=', ":", 1);
         let names = &mut self.file.names;
-        let block = pattern_text::numeric_block(block.as_bytes(), false, None, names)
-            .map_err(CheckErrorKind::Numeric)?;
+        let block =
+            numeric_block::read(block.as_bytes(), false, None, names).map_err(CheckErrorKind::Numeric)?;
         let id = match block.definition {
             Some(Definition::Variable(id)) => id,
             Some(Definition::Taken(name)) => return Err(CheckErrorKind::NameTaken(name)),

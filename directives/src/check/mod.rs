@@ -1,8 +1,12 @@
 //! FileCheck as a library: a check file and an input to a verdict, with every failure, match and near miss as data.
 //!
 //! The verdicts are those of LLVM's program (22), habits included; what goes beyond it is added to the report and never
-//! changes a verdict. Reading order: [`scan`] finds the check lines, [`pattern_text`] reads their patterns, [`file`]
-//! puts them together, [`run`] matches; [`ere`] is the expression engine.
+//! changes a verdict. Reading order: `scan` finds the check lines, `pattern_text` reads their patterns, `file`
+//! puts them together, `run` matches; `ere` is the expression engine.
+//!
+//! Where it differs from that program, on purpose: an `--implicit-check-not` that is no pattern is refused, not just
+//! complained of; so is a `-D#N=` without a value, which that program does not survive. Nesting, counts and sizes that it takes until memory
+//! or time run out are refused from a bound on, and arguments are not read from `@FILE`.
 //!
 //! What must not enter: files, processes, the environment, and the harness's own directives.
 
@@ -16,6 +20,7 @@ mod file;
 mod format;
 mod integer;
 mod near;
+mod numeric_block;
 mod options;
 mod pattern;
 mod pattern_text;

@@ -62,7 +62,7 @@ pub(super) fn look(runner: &mut Runner<'_>, index: usize, searched: Span) -> Opt
     }
     if let Body::Fixed(wanted) = &pattern.body
         && runner.file.options.strict_whitespace
-        && let Some(span) = loose_blanks(inside, wanted)
+        && let Some(span) = loose_blanks(inside, wanted.needle())
     {
         return found(span, searched.start, Difference::WhiteSpace);
     }
@@ -127,7 +127,7 @@ fn loose_blanks(text: &[u8], wanted: &[u8]) -> Option<(usize, usize)> {
 fn literal_text(body: &Body, values: &Values<'_>) -> Vec<u8> {
     match body {
         Body::EmptyLine => Vec::new(),
-        Body::Fixed(text) => text.clone(),
+        Body::Fixed(text) => text.needle().to_vec(),
         Body::Parts(parts) => {
             let mut whole = Vec::new();
             for part in &parts.parts {

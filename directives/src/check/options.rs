@@ -1,4 +1,4 @@
-//! What a caller may ask of the matcher. Reading a command line is in [`super::arguments`].
+//! What a caller may ask of the matcher. Reading a command line is in `arguments`.
 
 use super::error::{CheckError, CheckErrorKind};
 

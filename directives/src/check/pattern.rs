@@ -1,5 +1,7 @@
 //! The pattern of a check: its text to parts, and the search for it with the values of the moment.
 
+use memchr::memmem::Finder;
+
 use super::ere::{Ere, EreError, Scratch, TooManySteps};
 use super::expression::{Expression, NoValue};
 use super::format::Format;
@@ -19,8 +21,8 @@ pub(super) struct Pattern {
 pub(super) enum Body {
     /// An empty line behind the end of one.
     EmptyLine,
-    Fixed(Vec<u8>),
-    Parts(Parts),
+    Fixed(Box<Finder<'static>>),
+    Parts(Box<Parts>),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -115,7 +117,9 @@ impl Pattern {
                 if let Some(wanted) = parts.as_text(values)? {
                     // An empty expression matches nothing, unlike an empty text.
                     let searched = (!wanted.is_empty()).then_some(text);
-                    return Ok(searched.and_then(|text| find_fixed(text, &wanted, self.fold_case)));
+                    return Ok(
+                        searched.and_then(|text| find_fixed(text, &Finder::new(&wanted), self.fold_case))
+                    );
                 }
                 match Ere::new(&parts.as_regex(values)?, self.fold_case) {
                     Ok(ere) => parts.search(&ere, text, scratch),
@@ -213,14 +217,15 @@ fn empty_line(text: &[u8]) -> Option<Match> {
     Some(Match::plain(end + 1, end + 1))
 }
 
-pub(super) fn find_fixed(text: &[u8], wanted: &[u8], fold_case: bool) -> Option<Match> {
+pub(super) fn find_fixed(text: &[u8], finder: &Finder<'_>, fold_case: bool) -> Option<Match> {
+    let wanted = finder.needle();
     let start = if fold_case {
         let (first, rest) = wanted.split_first()?;
         memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text).find(|start| {
             text[start + 1..].get(..rest.len()).is_some_and(|found| found.eq_ignore_ascii_case(rest))
         })?
     } else {
-        memchr::memmem::find(text, wanted)?
+        finder.find(text)?
     };
     Some(Match::plain(start, start + wanted.len()))
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::ere::{Ere, EreError};
-use super::error::{CheckErrorKind, NumericError};
-use super::expression::{Expression, Reader, lossy, trim_end, trim_start, variable_name};
-use super::format::{Format, Kind as NumberKind, MAX_PRECISION};
+use super::error::CheckErrorKind;
+use super::expression::{lossy, trim_end, variable_name};
+use super::numeric_block::{self, Definition};
 use super::pattern::{Body, Part, Parts, Pattern};
 use super::scan::Kind;
-use super::variables::{Names, NumericId};
+use super::variables::{Names, Values};
 
 /// How a pattern is to be read.
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> 
     let full_lines = style.full_lines && style.kind != Kind::Not;
     let plain = !full_lines && !contains(text, b"{{") && !contains(text, b"[[");
     if style.literal || plain {
-        return Ok(with_body(Body::Fixed(text.to_vec())));
+        return Ok(with_body(Body::Fixed(Box::new(memchr::memmem::Finder::new(text).into_owned()))));
     }
     let mut builder =
         Builder { text, at: 0, style, names, parts: Parts::default(), group: 1, defined: BTreeMap::new() };
@@ -57,14 +57,14 @@ pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> 
     }
     let mut parts = builder.parts;
     if !parts.has_substitution() {
-        let regex = parts.as_regex(&super::variables::Values::default()).unwrap_or_default();
+        let regex = parts.as_regex(&Values::default()).unwrap_or_default();
         let compiled = Ere::new(&regex, style.fold_case);
         if let Err(error @ (EreError::Size | EreError::Depth)) = compiled {
             return Err((whole, CheckErrorKind::Regex(lossy(text), error)));
         }
         parts.compiled = Some(compiled);
     }
-    Ok(with_body(Body::Parts(parts)))
+    Ok(with_body(Body::Parts(Box::new(parts))))
 }
 
 fn contains(text: &[u8], wanted: &[u8]) -> bool {
@@ -223,9 +223,8 @@ impl<'a> Builder<'a, '_> {
 
     /// What stands between `[[#` and `]]`.
     fn numeric(&mut self, content: &[u8], legacy: bool) -> Result<(), CheckErrorKind> {
-        let block =
-            numeric_block(content, legacy, self.style.line, self.names).map_err(CheckErrorKind::Numeric)?;
-        let named = |names: &Names, id| names.numeric(id).name.clone();
+        let block = numeric_block::read(content, legacy, self.style.line, self.names)
+            .map_err(CheckErrorKind::Numeric)?;
         let defines = block.definition.is_some();
         if let Some(definition) = block.definition {
             let id = match definition {
@@ -233,8 +232,7 @@ impl<'a> Builder<'a, '_> {
                 Definition::Variable(id) => id,
             };
             self.regex(b"(");
-            let name = named(self.names, id);
-            self.parts.numbers.retain(|(known, ..)| named(self.names, *known) != name);
+            self.parts.numbers.retain(|(known, ..)| *known != id);
             self.parts.numbers.push((id, self.group, self.names.numeric(id).format));
             self.group += 1;
         }
@@ -281,120 +279,4 @@ fn block_end(text: &[u8]) -> BlockEnd {
         at += 1;
     }
     BlockEnd::None
-}
-
-/// A numeric block: what it is to look like, what it is worth, and what it defines.
-pub(super) struct NumericBlock<'a> {
-    pub(super) format: Format,
-    /// The expression and its text.
-    pub(super) expression: Option<(Expression, &'a [u8])>,
-    pub(super) definition: Option<Definition>,
-}
-
-/// What a numeric block defines.
-pub(super) enum Definition {
-    Variable(NumericId),
-    /// The name belongs to a string variable.
-    Taken(String),
-}
-
-/// Reads `%fmt,NAME: == EXPRESSION`, each part of which may be missing.
-pub(super) fn numeric_block<'a>(
-    content: &'a [u8],
-    legacy: bool,
-    line: Option<usize>,
-    names: &mut Names,
-) -> Result<NumericBlock<'a>, NumericError> {
-    let mut rest = content;
-    let mut explicit = None;
-    let mut precision = 0;
-    let comma = rest.iter().position(|b| *b == b',');
-    // A comma behind a parenthesis is one between arguments.
-    if let Some(comma) = comma.filter(|comma| !rest[..*comma].contains(&b'(')) {
-        (explicit, precision) = format(&rest[..comma])?;
-        rest = &rest[comma + 1..];
-    }
-    let mut definition = None;
-    if let Some(colon) = rest.iter().position(|b| *b == b':') {
-        definition = Some(&rest[..colon]);
-        rest = &rest[colon + 1..];
-    }
-    rest = trim_start(rest);
-    let constrained = rest.starts_with(b"==");
-    rest = trim_end(trim_start(if constrained { &rest[2..] } else { rest }));
-    let mut expression = None;
-    if !rest.is_empty() {
-        expression = Some((Reader::new(rest, names, line).whole(legacy)?, rest));
-    } else if constrained {
-        return Err(NumericError::EmptyConstraint);
-    }
-    let format = match (explicit, &expression) {
-        (Some(format), _) => format,
-        (None, Some((expression, _))) => {
-            expression.implicit_format(names)?.unwrap_or(Format { precision, ..Format::UNSIGNED })
-        }
-        (None, None) => Format { precision, ..Format::UNSIGNED },
-    };
-    let definition = definition.map(|text| define(text, format, line, names)).transpose()?;
-    Ok(NumericBlock { format, expression, definition })
-}
-
-fn define(
-    text: &[u8],
-    format: Format,
-    line: Option<usize>,
-    names: &mut Names,
-) -> Result<Definition, NumericError> {
-    let text = trim_start(text);
-    let Some((name, rest)) = variable_name(text) else { return Err(NumericError::Operand(lossy(text))) };
-    if name[0] == b'@' {
-        return Err(NumericError::Pseudo(lossy(name)));
-    }
-    if names.is_string(name) {
-        return Ok(Definition::Taken(lossy(name)));
-    }
-    if !trim_start(rest).is_empty() {
-        return Err(NumericError::Trailing(lossy(trim_start(rest))));
-    }
-    names.define_numeric(name, format, line).map(Definition::Variable)
-}
-
-/// `%u`, `%.8d`, `%#x`; without a letter only a precision.
-fn format(text: &[u8]) -> Result<(Option<Format>, u32), NumericError> {
-    let shown = || NumericError::Format(lossy(text));
-    let text_rest = trim_end(trim_start(text));
-    let mut rest = text_rest.strip_prefix(b"%").ok_or_else(shown)?;
-    let alternate = rest.starts_with(b"#");
-    rest = &rest[usize::from(alternate)..];
-    let mut precision = 0;
-    if let Some(after) = rest.strip_prefix(b".") {
-        let length = after.iter().take_while(|b| b.is_ascii_digit()).count();
-        let digits = std::str::from_utf8(&after[..length]).unwrap_or_default();
-        precision = digits.parse().map_err(|_| NumericError::Precision)?;
-        if precision > MAX_PRECISION {
-            return Err(NumericError::Precision);
-        }
-        rest = &after[length..];
-    }
-    let kind = match rest.split_first() {
-        None => None,
-        Some((letter, after)) => {
-            rest = after;
-            Some(match letter {
-                b'u' => NumberKind::Unsigned,
-                b'd' => NumberKind::Signed,
-                b'x' => NumberKind::HexLower,
-                b'X' => NumberKind::HexUpper,
-                _ => return Err(shown()),
-            })
-        }
-    };
-    let hexadecimal = matches!(kind, Some(NumberKind::HexLower | NumberKind::HexUpper));
-    if alternate && !hexadecimal {
-        return Err(NumericError::AlternateForm);
-    }
-    if !trim_start(rest).is_empty() {
-        return Err(shown());
-    }
-    Ok((kind.map(|kind| Format { kind, precision, alternate }), precision))
 }

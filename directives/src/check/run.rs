@@ -1,4 +1,4 @@
-//! Matching a check file with an input: blocks, order, neighbourhoods. What a pattern is stays in [`super::pattern`].
+//! Matching a check file with an input: blocks, order, neighbourhoods. What a pattern is stays in `pattern`.
 //!
 //! The verdict is LLVM's, step by step, its habits included: a search looks at the rest of its block as if it were a
 //! whole text, so `{{^}}` matches where the last match ended. What goes beyond it comes after the first failure of a
@@ -78,20 +78,17 @@ impl<'a> Runner<'a> {
 
     fn run(mut self) -> Report {
         let groups = &self.file.groups;
-        let is_label = |group: &Group| {
-            group.anchor.is_some_and(|anchor| self.file.directives[anchor].kind == Kind::Label)
-        };
-        let labels: Vec<usize> = (0..groups.len()).filter(|index| is_label(&groups[*index])).collect();
+        let labels = (0..groups.len()).filter(|index| self.file.ends_block(&groups[*index]));
         let (mut done, mut start) = (0, 0);
-        let mut missing = None;
-        for next in labels.into_iter().map(Some).chain([None]) {
+        let mut missing = false;
+        for next in labels.collect::<Vec<_>>().into_iter().map(Some).chain([None]) {
             let (upto, end) = match next {
                 None => (groups.len(), self.text.len()),
                 Some(label) => {
-                    (self.previous, self.failed) = (None, missing.is_some());
+                    (self.previous, self.failed) = (None, missing);
                     let Some(end) = self.find_label(label, start) else {
                         // The block has no end, so what is in it is tried up to the next label that is found.
-                        missing = missing.or(Some(label));
+                        missing = true;
                         continue;
                     };
                     (label + 1, end)
@@ -100,8 +97,9 @@ impl<'a> Runner<'a> {
             if done > 0 && self.file.options.enable_var_scope {
                 self.values.clear_local(&self.file.names);
             }
-            let first_missing = missing.map(|label| label.saturating_sub(done));
-            self.block(&groups[done..upto], Span::new(start, end), first_missing);
+            let range = Span::new(start, end);
+            (self.previous, self.lost, self.failed) = (None, missing, missing);
+            self.block(&groups[done..upto], range, next.is_some());
             (done, start) = (upto, end);
         }
         self.report
@@ -120,17 +118,11 @@ impl<'a> Runner<'a> {
         None
     }
 
-    /// Checks groups in their block. `missing` is the first of them whose label is known not to be there: whatever
-    /// fails then is a consequence.
-    fn block(&mut self, groups: &'a [Group], block: Span, missing: Option<usize>) {
-        self.previous = None;
-        self.lost = missing.is_some();
-        self.failed = missing.is_some();
-        let mut range = block;
+    /// Checks groups in their block. The label of the last one ends it, if there is one; others in it are missing.
+    fn block(&mut self, groups: &'a [Group], mut range: Span, has_label: bool) {
         for (index, group) in groups.iter().enumerate() {
-            let is_label =
-                group.anchor.is_some_and(|anchor| self.file.directives[anchor].kind == Kind::Label);
-            if is_label && missing.is_some_and(|first| index >= first) && index + 1 < groups.len() {
+            let is_end = has_label && index + 1 == groups.len();
+            if self.file.ends_block(group) && !is_end {
                 self.lost = true;
                 continue;
             }
@@ -354,6 +346,8 @@ impl<'a> Runner<'a> {
         if !self.report.failures.is_empty() && !reasons.iter().any(defined_nowhere) {
             // The line that gives the value is among those that failed, or the value is missed in them, too.
             self.report.notes.push(Note::NotTried { directive: index });
+            let outcome = &mut self.report.outcomes[index];
+            outcome.executed = outcome.executed.saturating_sub(1);
             return;
         }
         self.fail(index, FailureKind::Unsearchable { searched, reasons });

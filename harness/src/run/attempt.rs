@@ -67,7 +67,7 @@ pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
     }
     let done = conclude(run, item, number, started, state);
     if done.failure.is_none() {
-        let _ = std::fs::remove_dir_all(&work);
+        remove(&work);
     }
     Ok(done)
 }
@@ -308,11 +308,22 @@ fn work_folder(run: &Run<'_>, item: &Item, number: u32) -> PathBuf {
 }
 
 fn fresh(folder: &std::path::Path) -> std::io::Result<()> {
-    match std::fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
-        _ => {}
+    use std::io::ErrorKind;
+    match std::fs::create_dir(folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => std::fs::create_dir_all(folder),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            std::fs::remove_dir_all(folder)?;
+            std::fs::create_dir(folder)
+        }
+        made => made,
     }
-    std::fs::create_dir_all(folder)
+}
+
+/// Removes a test's folder. Most are empty, and for those one call is enough.
+fn remove(folder: &std::path::Path) {
+    if std::fs::remove_dir(folder).is_err() {
+        let _ = std::fs::remove_dir_all(folder);
+    }
 }
 
 fn blank(run: &Run<'_>, item: &Item, number: u32, started: Instant) -> Record {
@@ -391,12 +402,17 @@ fn verdict(state: State, reason: String, facts: Facts, evidence: EvidenceState, 
     }
 }
 
-/// An output stream for the record; a file without content leaves the bundle.
+/// An output stream for the record; one without content leaves no file in the bundle.
 pub fn output(path: &std::path::Path, name: &str) -> std::io::Result<Output> {
-    let (digest, bytes) = runproof_evidence::digest::of_file(path)?;
-    if bytes == 0 {
-        std::fs::remove_file(path)?;
-    }
+    let empty = || (runproof_evidence::digest::of_bytes(&[]), 0);
+    let (digest, bytes) = match std::fs::metadata(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => empty(),
+        Ok(metadata) if metadata.len() == 0 => {
+            std::fs::remove_file(path)?;
+            empty()
+        }
+        _ => runproof_evidence::digest::of_file(path)?,
+    };
     Ok(Output { bytes, digest, log: (bytes > 0).then(|| name.to_owned()) })
 }
 

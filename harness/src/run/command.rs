@@ -3,10 +3,10 @@
 
 use super::attempt::{Stopped, output};
 use super::compare::{self, Compared};
-use super::filecheck::FileCheck;
 use super::judge::{Trouble, ended_by_itself};
+use super::matcher::{Matched, Matchers};
 use super::{Run, clock, placed};
-use crate::placement::{Question, decide};
+use crate::placement::{Question, decide, work_records};
 use crate::plan::{Item, LoadedFile};
 use crate::probe::{Session, command_nonce};
 use crate::process::{Deadline, Limits, Patience};
@@ -22,7 +22,6 @@ use runproof_records::record::{
     Check, Command, CommandRole, Exit, HiddenControl, NotRecorded, Placement, Stage, Strength,
 };
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -66,12 +65,20 @@ pub struct Steps<'r, 'p> {
     shell: ShellState,
     substitutions: Substitutions,
     tools: BTreeMap<String, PathBuf>,
+    matchers: Matchers,
     marker: String,
-    filecheck: FileCheck,
     limit: Duration,
     left: Duration,
     /// Entries for the record, in order.
     pub commands: Vec<Command>,
+}
+
+/// One run of a command line under the device's probes.
+struct Observed {
+    once: Once,
+    placement: Option<Placement>,
+    /// Records of work, whoever sent them.
+    records: u64,
 }
 
 /// One run of a command line.
@@ -80,6 +87,8 @@ struct Once {
     command: Command,
     stdout: Place,
     stderr: Place,
+    /// Check lines that its matchers evaluated.
+    matched: Vec<Matched>,
 }
 
 impl<'r, 'p> Steps<'r, 'p> {
@@ -106,8 +115,8 @@ impl<'r, 'p> Steps<'r, 'p> {
             shell: ShellState::new(work.clone(), environment(file, &work), limits),
             substitutions: Substitutions::new(),
             tools,
+            matchers: Matchers::new(run.plan.path(item), file),
             marker: format!("{}/{}/{attempt}", &run.nonce[..16], item_number(run, item)),
-            filecheck: FileCheck::new(run.plan.path(item), file),
             limit,
             left: limit,
             commands: Vec::new(),
@@ -185,8 +194,13 @@ impl<'r, 'p> Steps<'r, 'p> {
         };
         let (once, placement) = if let Some(why) = lock_trouble {
             (self.refused_to_start(step, role, &step.command, &why)?, None)
+        } else if observe {
+            let device = self.devices()[0].clone();
+            let steer = self.run.kinds.point_at(&device.record.kind, &device.wire);
+            let observed = self.observed(step, role, steer)?;
+            (observed.once, observed.placement)
         } else {
-            self.observed(step, role, &step.command, observe)?
+            (self.once(step, role, &step.command, &BTreeMap::new(), &|_| {})?, None)
         };
         let mut ran = self.compare(step, &once)?;
         ran.placement = placement;
@@ -209,17 +223,13 @@ impl<'r, 'p> Steps<'r, 'p> {
         self.run.devices.hold(&names)
     }
 
-    /// Runs a command line under the device's probes where `observe` says so.
+    /// Runs a command line under the device's probes; `steer` points it at the device or hides it.
     fn observed(
         &mut self,
         step: &CommandStep,
         role: CommandRole,
-        payload: &Payload,
-        observe: bool,
-    ) -> Result<(Once, Option<Placement>), Stopped> {
-        if !observe {
-            return Ok((self.once(step, role, payload, &BTreeMap::new(), &|_| {})?, None));
-        }
+        steer: Vec<(String, String)>,
+    ) -> Result<Observed, Stopped> {
         let index = self.next_index();
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         let kind = self.devices()[0].record.kind.clone();
@@ -230,22 +240,25 @@ impl<'r, 'p> Steps<'r, 'p> {
         });
         let session = match armed {
             Ok(session) => session,
-            Err(why) => return Ok((self.refused_to_start(step, role, payload, &why)?, None)),
+            Err(why) => {
+                let once = self.refused_to_start(step, role, &step.command, &why)?;
+                return Ok(Observed { once, placement: None, records: 0 });
+            }
         };
         let mut env: BTreeMap<String, String> = session
             .env()
             .into_iter()
             .map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned()))
             .collect();
-        env.extend(self.run.kinds.point_at(&kind, &self.devices()[0].wire));
+        env.extend(steer);
         let witness = self.run.kinds.start_outer(&kind, &session);
-        let once = self.once(step, role, payload, &env, &|until: Instant| {
+        let once = self.once(step, role, &step.command, &env, &|until: Instant| {
             session.flush(until.saturating_duration_since(Instant::now()));
         })?;
         let witness_failed = witness.stop();
         let observation = session.finish();
         let placement = self.placed(step, &once, &nonce, &kind, &observation, witness_failed.as_deref())?;
-        Ok((once, Some(placement)))
+        Ok(Observed { once, placement: Some(placement), records: work_records(&observation) })
     }
 
     fn placed(
@@ -303,8 +316,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         self.substitutions.value("%{nonce}", &nonce);
         let (stdout, stderr) = self.logs(index)?;
-        let out = File::create(&stdout.path).map_err(|e| self.unwritable(&stdout.path, e))?;
-        let err = File::create(&stderr.path).map_err(|e| self.unwritable(&stderr.path, e))?;
+        let (out, err) = (shell::Output::at(&stdout.path), shell::Output::at(&stderr.path));
         let begun = Instant::now();
         let deadline = Deadline { at: begun + self.left, limit: self.limit };
         let script = self.script(payload);
@@ -323,7 +335,7 @@ impl<'r, 'p> Steps<'r, 'p> {
                     stderr: &err,
                     substitutions: &self.substitutions,
                     tools: &self.tools,
-                    builtins: &self.filecheck,
+                    builtins: &self.matchers,
                     extra_env,
                     on_spawn: &|_| {},
                     as_lit: false,
@@ -339,10 +351,15 @@ impl<'r, 'p> Steps<'r, 'p> {
         if outcome.exit.exit == Exit::Interrupted || self.run.interrupt.is_raised() {
             return Err(Stopped::Interrupted);
         }
+        for (place, output) in [(&stdout, &out), (&stderr, &err)] {
+            if let Some(error) = output.error() {
+                return Err(self.unwritable(&place.path, error));
+            }
+        }
         let text = self.shown(payload);
         let command =
             self.entry(step, role, (index, nonce, text), &outcome, extra_env, (&stdout, &stderr))?;
-        Ok(Once { outcome, command, stdout, stderr })
+        Ok(Once { outcome, command, stdout, stderr, matched: self.matchers.take() })
     }
 
     /// An entry for a command line that the harness did not start.
@@ -356,14 +373,11 @@ impl<'r, 'p> Steps<'r, 'p> {
         let index = self.next_index();
         let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
         let (stdout, stderr) = self.logs(index)?;
-        for place in [&stdout, &stderr] {
-            File::create(&place.path).map_err(|e| self.unwritable(&place.path, e))?;
-        }
         let outcome = never_started(why);
         let text = self.shown(payload);
         let command =
             self.entry(step, role, (index, nonce, text), &outcome, &BTreeMap::new(), (&stdout, &stderr))?;
-        Ok(Once { outcome, command, stdout, stderr })
+        Ok(Once { outcome, command, stdout, stderr, matched: self.matchers.take() })
     }
 
     fn logs(&self, index: u32) -> Result<(Place, Place), Stopped> {
@@ -490,8 +504,12 @@ impl<'r, 'p> Steps<'r, 'p> {
         let mut compared = Compared::default();
         let keyword = if step.exec { "EXEC_RUN" } else { "RUN" };
         let who = self.who(keyword, step, &once.outcome);
-        compare::exit(step, &file.source, &once.outcome.exit.exit, &who, &mut compared);
         let exit_held = compare::exit_held(step, &once.outcome.exit.exit);
+        compare::matched(&once.matched, exit_held, &mut compared);
+        // Check lines that failed say more than the exit status of the matcher that they made.
+        if compared.points.is_empty() || !decided_by_matcher(&once.outcome) {
+            compare::exit(step, &file.source, &once.outcome.exit.exit, &who, &mut compared);
+        }
         let mut outputs_came = true;
         let mut output_seen = false;
         let mut strength = None;
@@ -734,32 +752,17 @@ impl<'r, 'p> Steps<'r, 'p> {
             });
             return Ok(());
         };
-        let index = self.next_index();
-        let nonce = command_nonce(&self.run.nonce, &self.item.key, self.attempt, index);
-        let inherited = self.shell.env.iter().map(|(k, v)| (k.into(), v.into())).collect();
-        let ancestor = i32::try_from(std::process::id()).unwrap_or(i32::MAX);
-        let session =
-            self.run.kinds.arm(&kind).ok().and_then(|a| Session::open(&nonce, a, &inherited, ancestor).ok());
-        let mut env: BTreeMap<String, String> = BTreeMap::new();
-        if let Some(session) = &session {
-            env.extend(
-                session
-                    .env()
-                    .into_iter()
-                    .map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned())),
-            );
-        }
-        env.extend(hide);
-        let once = self.once(step, CommandRole::HiddenDevice, &step.command, &env, &|_| {})?;
-        let records = session.map_or(0, |s| crate::placement::work_records(&s.finish()));
+        let Observed { once, placement, records } = self.observed(step, CommandRole::HiddenDevice, hide)?;
         let bytes = once.command.stdout.bytes;
         let stdout = self.read(&once.stdout, bytes, step.span, &mut ran.compared)?;
         let accepted = compare::exit_held(step, &once.outcome.exit.exit)
             && !(compare::stdout_lines(&step.stdout).is_empty() && step.files.is_empty())
             && !compare::rejects(step, &stdout);
-        let held = records == 0 && !accepted && ended_by_itself(&once.outcome.exit.exit);
-        if let Some(placement) = &mut ran.placement {
-            placement.control = Some(HiddenControl { commands: vec![index], records, accepted, held });
+        let watched = placement.is_some();
+        let held = watched && records == 0 && !accepted && ended_by_itself(&once.outcome.exit.exit);
+        if let Some(all) = &mut ran.placement {
+            all.commands.extend(placement.into_iter().flat_map(|p| p.commands));
+            all.control = Some(HiddenControl { commands: vec![once.command.index], records, accepted, held });
         }
         if !held {
             let why = if records > 0 {
@@ -785,11 +788,9 @@ impl<'r, 'p> Steps<'r, 'p> {
 
     fn bundle<T>(
         &self,
-        f: impl FnOnce(
-            &runproof_evidence::bundle::BundleWriter,
-        ) -> Result<T, runproof_evidence::bundle::BundleError>,
+        ask: impl FnOnce(&runproof_evidence::bundle::BundleWriter) -> T,
     ) -> Result<T, Stopped> {
-        self.run.with_writer(f).ok_or(Stopped::Interrupted)?.map_err(Stopped::Bundle)
+        self.run.with_writer(ask).ok_or(Stopped::Interrupted)
     }
 
     fn unwritable(&self, path: &Path, error: std::io::Error) -> Stopped {
@@ -801,6 +802,14 @@ impl<'r, 'p> Steps<'r, 'p> {
 enum Line {
     Script(runproof_directives::command::ast::Script),
     Real(String),
+}
+
+/// Whether the matcher's own exit status ended a command line.
+fn decided_by_matcher(outcome: &CommandOutcome) -> bool {
+    outcome.exit.stage.is_some_and(|stage| {
+        let stage = &outcome.stages[stage];
+        stage.program == Program::Builtin && stage.argv.first().is_some_and(|name| name == "FileCheck")
+    })
 }
 
 fn never_started(why: &str) -> CommandOutcome {
@@ -817,7 +826,7 @@ fn never_started(why: &str) -> CommandOutcome {
 
 /// Position of an item: part of the marker of its processes.
 fn item_number(run: &Run<'_>, item: &Item) -> usize {
-    run.plan.items.iter().position(|i| std::ptr::eq(i, item)).unwrap_or_default()
+    run.plan.items.binary_search_by(|i| i.key.cmp(&item.key)).unwrap_or_default()
 }
 
 /// The clean environment of a test: what the suite declares, a search path, a locale, folders of its own.

@@ -2,6 +2,7 @@
 //! test as a whole.
 
 use super::judge::Trouble;
+use super::matcher::Matched;
 use crate::process::status;
 use crate::report::failure::Point;
 use crate::report::visible;
@@ -30,6 +31,35 @@ impl Compared {
 
     fn fail(&mut self, trouble: Trouble, span: Span, message: String, label: &str, detail: String) {
         self.points.push((trouble, Point { span, message, label: label.to_owned(), detail }));
+    }
+}
+
+/// Check lines that were evaluated. Where the command ended as it had to, a check that did not match was meant not to
+/// (`not FileCheck`).
+pub fn matched(all: &[Matched], exit_held: bool, out: &mut Compared) {
+    for matched in all {
+        for (line, keyword, executed, held) in &matched.checks {
+            let held = *held || exit_held;
+            match out.checks.iter_mut().find(|c| c.line == *line && c.keyword == *keyword) {
+                Some(known) => {
+                    known.executed += executed;
+                    known.held &= held;
+                }
+                None => {
+                    out.checks.push(Check {
+                        line: *line,
+                        keyword: keyword.clone(),
+                        executed: *executed,
+                        held,
+                    });
+                }
+            }
+        }
+        if !exit_held {
+            for (span, message) in &matched.failures {
+                out.fail(Trouble::Failed, *span, message.clone(), "this check", String::new());
+            }
+        }
     }
 }
 

@@ -8,10 +8,10 @@ mod clock;
 mod command;
 pub mod compare;
 mod executables;
-mod filecheck;
 pub mod judge;
 pub mod locks;
 mod masked;
+mod matcher;
 pub mod placed;
 pub mod schedule;
 
@@ -115,15 +115,21 @@ impl<'a> Run<'a> {
         let nonce = clock::nonce()
             .map_err(|e| vec![Problem::new("bundle", format!("no random numbers from the system: {e}"))])?;
         let id = options.run_id.clone().unwrap_or_else(|| format!("{}-{}", stamp(), &nonce[..8]));
-        let (tools, masks, tool_records) = tools_and_masks(plan, &options)?;
+        // Large executables and repositories take their time, so these three go side by side.
+        let (tools, executable, source) = std::thread::scope(|scope| {
+            let executable = scope.spawn(own_digest);
+            let source = scope.spawn(|| revision(plan));
+            (tools_and_masks(plan, &options), executable.join(), source.join())
+        });
+        let (tools, masks, tool_records) = tools?;
         let record = RunRecord {
             schema: BUNDLE_SCHEMA.to_owned(),
             id: id.clone(),
             nonce: nonce.clone(),
             harness: env!("CARGO_PKG_VERSION").to_owned(),
-            executable: own_digest(),
+            executable: executable.unwrap_or_else(|_| crate::plan::load::digest(&[])),
             argv: options.argv.iter().map(|a| masks.mask(a)).collect(),
-            source: revision(plan),
+            source: source.unwrap_or_else(|_| unknown_revision()),
             host: host.clone(),
             tools: tool_records,
             selection: Selection { partial: plan.partial, ..options.selection.clone() },
@@ -475,8 +481,8 @@ fn tools_and_masks(
 }
 
 fn own_digest() -> Digest {
-    let bytes = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
-    crate::plan::load::digest(&bytes)
+    let found = std::env::current_exe().and_then(|path| runproof_evidence::digest::of_file(&path));
+    found.map_or_else(|_| crate::plan::load::digest(&[]), |(digest, _)| digest)
 }
 
 fn revision(plan: &Plan) -> Revision {
@@ -497,8 +503,12 @@ fn revision(plan: &Plan) -> Revision {
             commit,
             dirty: git(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|s| !s.is_empty()),
         },
-        None => Revision { commit: "unknown".to_owned(), dirty: true },
+        None => unknown_revision(),
     }
+}
+
+fn unknown_revision() -> Revision {
+    Revision { commit: "unknown".to_owned(), dirty: true }
 }
 
 fn stamp() -> String {

@@ -57,12 +57,16 @@ impl Program {
         while let Some((start, end)) = self.find(text, from, scratch) {
             let mut ends = Vec::new();
             run.ends(start, end, scratch, |end| ends.push(end));
+            machine.steps += (end - start) as u64;
             for end in ends.into_iter().rev() {
                 if machine.takes(start, end)? {
                     return Ok(Some(Found { range: (start, end), groups: machine.spans }));
                 }
             }
             from = start + 1;
+            if machine.steps > MAX_STEPS {
+                return Err(TooManySteps);
+            }
             if from > text.len() {
                 break;
             }

@@ -3,6 +3,8 @@
 //! Every jump is relative, so a part of a program is a program: a counted repetition is copied out, and the walk that
 //! finds what a group matched runs single elements.
 
+use memchr::memmem::Finder;
+
 use super::EreError;
 use super::bytes::ByteSet;
 use super::syntax::{self, Counts, Node};
@@ -51,6 +53,11 @@ pub(super) struct Program {
     /// Boundaries have to be passed one after the other: there are some of words, or copies of some of lines.
     pub(super) staged: bool,
     pub(super) facts: Facts,
+    /// Steps behind which a search is where it began; see [`cold_steps`]. Empty if there are none.
+    pub(super) cold: Vec<bool>,
+    /// For [`Facts::prefix`] and [`Facts::required`].
+    pub(super) prefix: Finder<'static>,
+    pub(super) required: Finder<'static>,
 }
 
 /// What every match has.
@@ -95,7 +102,10 @@ impl Program {
         let line_boundaries = ops.iter().filter(|op| matches!(op, Op::LineStart | Op::LineEnd)).count();
         let staged = has_words || line_boundaries > (counts.line_starts + counts.line_ends) as usize;
         let facts = facts(&ops, &sets);
-        Ok(Self { ops, sets, counts, refers_back, staged, facts })
+        let finder = |bytes: &[u8]| Finder::new(bytes).into_owned();
+        let (prefix, required) = (finder(&facts.prefix), finder(&facts.required));
+        let cold = cold_steps(&ops);
+        Ok(Self { ops, sets, counts, refers_back, staged, facts, cold, prefix, required })
     }
 }
 
@@ -308,6 +318,33 @@ fn first_bytes(ops: &[Op], sets: &[ByteSet], facts: &mut Facts) {
             Some(op) => successors(*op, ops, at, |next| open.push(next)),
         }
     }
+}
+
+/// For each step that takes a byte: whether what can follow is part of what can begin a match.
+///
+/// The dialect's engine takes a search that is in no other state than at its beginning for one that begins here, and
+/// forgets where it really began. That is so behind the last of several branches, if it is one byte long and another
+/// branch may be empty: `(a?|b)c` finds `c` in `bc`.
+fn cold_steps(ops: &[Op]) -> Vec<bool> {
+    let mut begins = vec![false; ops.len() + 1];
+    let mut open = vec![0];
+    while let Some(at) = open.pop() {
+        if std::mem::replace(&mut begins[at], true) {
+            continue;
+        }
+        match ops.get(at) {
+            None | Some(Op::Byte(_) | Op::Set(_)) => {}
+            Some(Op::LineStart | Op::LineEnd | Op::WordStart | Op::WordEnd) => {}
+            Some(op) => successors(*op, ops, at, |next| open.push(next)),
+        }
+    }
+    let is_cold = |at: usize| {
+        // The end of the last branch is the end of them all.
+        let next = if ops.get(at + 1) == Some(&Op::BranchEnd(1)) { at + 2 } else { at + 1 };
+        matches!(ops[at], Op::Byte(_) | Op::Set(_)) && begins[next]
+    };
+    let cold: Vec<bool> = (0..ops.len()).map(is_cold).collect();
+    if cold.contains(&true) { cold } else { Vec::new() }
 }
 
 /// Where a step that takes no byte leads; line and word boundaries are taken to hold.

@@ -14,6 +14,8 @@ pub(in crate::check) struct Scratch {
     round: u64,
     stack: Vec<usize>,
     waiting: Vec<Thread>,
+    /// All threads of the last step are as if the search began here.
+    cold: bool,
 }
 
 /// One way through the program: the step it waits at and where its match began.
@@ -91,10 +93,16 @@ impl<'p, 't> Run<'p, 't> {
                 return best;
             }
             // The threads are in the order of their starts, so the first that ends is the leftmost.
+            let searching = best.is_none();
             if let Some(start) = self.step_leftmost(at, best.map(|(start, _)| start), scratch) {
                 best = Some((start, at + 1));
             }
             at += 1;
+            if searching && std::mem::take(&mut scratch.cold) {
+                best = None;
+                scratch.threads.clear();
+                scratch.round += 1;
+            }
         }
     }
 
@@ -116,7 +124,7 @@ impl<'p, 't> Run<'p, 't> {
             return None;
         }
         if !facts.prefix.is_empty() {
-            return memchr::memmem::find(&self.text[at..to], &facts.prefix).map(|offset| at + offset);
+            return self.program.prefix.find(&self.text[at..to]).map(|offset| at + offset);
         }
         if facts.at_line_start && !self.line_starts(at) {
             return memchr(b'\n', &self.text[at..to]).map(|offset| at + offset + 1);
@@ -158,15 +166,25 @@ impl<'p, 't> Run<'p, 't> {
     fn step_leftmost(&self, at: usize, best: Option<usize>, scratch: &mut Scratch) -> Option<usize> {
         let byte = self.text[at];
         let threads = scratch.next_round();
+        let cold = &self.program.cold;
+        let (mut any_cold, mut any_other) = (false, cold.is_empty());
         let mut ended = None;
         for thread in &threads {
             if best.or(ended).is_some_and(|start| thread.start > start) {
                 break;
             }
-            if self.takes(thread.at, byte) && self.reach(thread.at + 1, thread.start, at + 1, scratch) {
+            if !self.takes(thread.at, byte) {
+                continue;
+            }
+            if !cold.is_empty() {
+                any_cold |= cold[thread.at];
+                any_other |= !cold[thread.at];
+            }
+            if self.reach(thread.at + 1, thread.start, at + 1, scratch) {
                 ended = ended.or(Some(thread.start));
             }
         }
+        scratch.cold = any_cold && !any_other;
         scratch.stepped = threads;
         ended
     }
@@ -270,17 +288,16 @@ impl Program {
     pub(super) fn find(&self, text: &[u8], from: usize, scratch: &mut Scratch) -> Option<(usize, usize)> {
         let facts = &self.facts;
         if facts.literal && !facts.prefix.is_empty() {
-            let start = from + memchr::memmem::find(&text[from..], &facts.prefix)?;
+            let start = from + self.prefix.find(&text[from..])?;
             return Some((start, start + facts.prefix.len()));
         }
         let run = Run { program: self, steps: (0, self.ops.len()), text };
         if facts.required.is_empty() {
             return run.leftmost(from, text.len(), scratch);
         }
-        let required = memchr::memmem::Finder::new(&facts.required);
         let mut at = from;
         loop {
-            let found = at + required.find(&text[at..])?;
+            let found = at + self.required.find(&text[at..])?;
             if !facts.in_line {
                 return run.leftmost(from, text.len(), scratch);
             }

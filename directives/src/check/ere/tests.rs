@@ -43,6 +43,13 @@ fn groups_of_repetitions_and_branches() {
 }
 
 #[test]
+fn an_optional_beginning_may_be_forgotten() {
+    check("(a?|b)c", "bc", &["c", ""]);
+    check("(b|a?)c", "bc", &["bc", "b"]);
+    check("(a?|b)$", "b", &["", ""]);
+}
+
+#[test]
 fn lines_bound_what_matches() {
     check("a.*", "abc\nd", &["abc"]);
     check("[^x]+", "ab\ncd", &["ab"]);

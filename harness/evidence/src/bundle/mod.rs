@@ -165,16 +165,7 @@ impl BundleWriter {
     }
 
     /// Where a command's output goes. Names never collide, whatever the test is called.
-    ///
-    /// # Errors
-    /// The folder of the test cannot be made.
-    pub fn log_path(
-        &self,
-        key: &TestKey,
-        attempt: u32,
-        command: u32,
-        stream: Stream,
-    ) -> Result<Place, BundleError> {
+    pub fn log_path(&self, key: &TestKey, attempt: u32, command: u32, stream: Stream) -> Place {
         let suffix = match stream {
             Stream::Stdout => "stdout",
             Stream::Stderr => "stderr",
@@ -183,10 +174,7 @@ impl BundleWriter {
     }
 
     /// Where the stamped probe lines of a command go.
-    ///
-    /// # Errors
-    /// The folder of the test cannot be made.
-    pub fn placement_path(&self, key: &TestKey, attempt: u32, command: u32) -> Result<Place, BundleError> {
+    pub fn placement_path(&self, key: &TestKey, attempt: u32, command: u32) -> Place {
         self.place(PLACEMENT, key, &format!("a{attempt}-c{command}.jsonl"))
     }
 
@@ -248,19 +236,9 @@ impl BundleWriter {
         Err(BundleError::new(&self.root.join(CENSUS), "recording a test", problem))
     }
 
-    fn place(&self, folder: &str, key: &TestKey, file: &str) -> Result<Place, BundleError> {
-        let name = format!("{folder}/{}/{file}", names::of_test(key));
-        let path = self.root.join(&name);
-        if let Some(parent) = path.parent() {
-            // Not with its parents: a bundle that was deleted must not come back without its records.
-            match fs::create_dir(parent) {
-                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
-                    return Err(at(parent, "making the folder of a test")(e));
-                }
-                _ => {}
-            }
-        }
-        Ok(Place { path, name })
+    fn place(&self, folder: &str, key: &TestKey, file: &str) -> Place {
+        let name = format!("{folder}/{}.{file}", names::of_test(key));
+        Place { path: self.root.join(&name), name }
     }
 
     /// One write call for the whole line. After a short or failed write the file ends in a torn line, so the chain
