@@ -20,6 +20,7 @@ pub mod expr;
 pub mod finding;
 mod head;
 pub mod model;
+pub mod patterns;
 mod payload;
 mod prefixes;
 mod prose;

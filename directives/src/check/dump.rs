@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::near::{Difference, Near};
 use super::options::{DumpFilter, Options};
-use super::place::{SHOWN_COLUMNS, shown};
+use super::place::{SHOWN_COLUMNS, shown, width};
 use super::report::{FailureKind, Note, Report};
 use super::scan::Kind;
 use super::text::Subject;
@@ -99,7 +99,7 @@ fn lines(
 fn mark(text: &mut String, line: &[u8], line_start: usize, annotation: &Annotation) {
     let from = annotation.span.start.saturating_sub(line_start).min(line.len());
     let to = annotation.span.end.saturating_sub(line_start).clamp(from, line.len());
-    let columns = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().count().min(SHOWN_COLUMNS);
+    let columns = |bytes: &[u8]| width(bytes).min(SHOWN_COLUMNS);
     let tail = columns(&line[from..to]).saturating_sub(1);
     let (indent, tail) = (" ".repeat(columns(&line[..from])), "~".repeat(tail));
     let _ = writeln!(text, "       | {indent}{}{tail} {}", annotation.mark, annotation.text);

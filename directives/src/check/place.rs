@@ -30,23 +30,37 @@ pub(super) fn line_column(text: &[u8], at: usize) -> String {
     format!("{}:{}", line(text, at), column(text, at))
 }
 
-/// A line as it can be shown: one column a character, long ones cut.
+/// A line as it can be shown, long ones cut.
 pub(super) fn shown(line: &[u8]) -> String {
     // A character has up to four bytes.
     let line = &line[..line.len().min(SHOWN_COLUMNS * 4)];
-    let text = String::from_utf8_lossy(line);
-    let text = text.trim_end_matches('\r');
-    let mut shown: String = text
-        .chars()
-        .take(SHOWN_COLUMNS)
-        .map(|c| match c {
-            '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect();
-    if text.chars().nth(SHOWN_COLUMNS).is_some() {
-        shown.push('…');
+    let text = visible(line.strip_suffix(b"\r").unwrap_or(line));
+    match text.char_indices().nth(SHOWN_COLUMNS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
-    shown
+}
+
+/// Columns that bytes of a line take where they are shown.
+pub(super) fn width(bytes: &[u8]) -> usize {
+    visible(bytes).chars().count()
+}
+
+/// Bytes as text in which nothing moves the cursor: control characters and bytes that are no UTF-8 become `\xNN`.
+fn visible(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let escape = |text: &mut String, byte: u8| text.push_str(&format!("\\x{byte:02x}"));
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\t' => text.push(' '),
+                c if c.is_control() => {
+                    c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| escape(&mut text, byte));
+                }
+                c => text.push(c),
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| escape(&mut text, *byte));
+    }
+    text
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::error::{CheckError, Place};
 use super::file::{CheckFile, Directive};
 use super::near::{Difference, Near};
-use super::place::{column, line, line_column, line_span, shown};
+use super::place::{line, line_column, line_span, shown, width};
 use super::report::{Failure, FailureKind, Note, Reason, Report};
 use super::scan::Kind;
 use crate::source::{Source, Span};
@@ -65,11 +65,11 @@ fn excerpt(text: &mut String, name: &str, bytes: &[u8], span: Span) {
     let whole = line_span(bytes, span.start);
     let _ = writeln!(text, "  --> {name}:{}", line_column(bytes, span.start));
     let _ = writeln!(text, "   | {}", shown(&bytes[whole.start..whole.end]));
-    let from = column(bytes, span.start);
+    let from = 1 + width(&bytes[whole.start..span.start.clamp(whole.start, whole.end)]);
     let marked = &bytes[span.start.min(whole.end)..span.end.clamp(span.start.min(whole.end), whole.end)];
-    let width = String::from_utf8_lossy(marked).chars().count().max(1);
-    if from + width <= super::place::SHOWN_COLUMNS {
-        let _ = writeln!(text, "   | {}{}", " ".repeat(from - 1), "^".repeat(width));
+    let marked = width(marked).max(1);
+    if from + marked <= super::place::SHOWN_COLUMNS {
+        let _ = writeln!(text, "   | {}{}", " ".repeat(from - 1), "^".repeat(marked));
     }
 }
 

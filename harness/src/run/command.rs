@@ -115,7 +115,7 @@ impl<'r, 'p> Steps<'r, 'p> {
             shell: ShellState::new(work.clone(), environment(file, &work), limits),
             substitutions: Substitutions::new(),
             tools,
-            matchers: Matchers::new(run.plan.path(item), &file.path),
+            matchers: Matchers::new(run.plan.path(item), file),
             marker: format!("{}/{}/{attempt}", &run.nonce[..16], item_number(run, item)),
             limit,
             left: limit,

@@ -1,12 +1,20 @@
 //! `FileCheck` as a program of the harness: the matcher of the directive language, run in process. What became of
 //! each check line is kept, so that the record can say which lines were evaluated.
+//!
+//! The check lines of the test itself are those that the reader found, and no others: the matcher alone would also
+//! take `CHECK:` in a link, in code or in prose for one.
 
+use crate::plan::LoadedFile;
 use crate::shell::{Builtins, ExternalBuiltin, ExternalCall, Input};
 use runproof_directives::check::{CheckFile, Report, Subject, program};
+use runproof_directives::patterns::only_checks;
 use runproof_directives::{Source, Span};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+/// The reader has refused a prefix that is unused without the suite's leave.
+const READER_DECIDES: &str = "--allow-unused-prefixes";
 
 /// Programs of the harness for one attempt of one test.
 #[derive(Debug)]
@@ -15,9 +23,10 @@ pub struct Matchers {
 }
 
 impl Matchers {
-    /// For a test file and what messages call it: only check lines of that file are kept.
-    pub fn new(test_file: PathBuf, name: &str) -> Self {
-        Self { filecheck: FileCheck { test_file, name: name.to_owned(), matched: Mutex::default() } }
+    /// For a test whose file stands at `test_file`: only check lines of that file are kept.
+    pub fn new(test_file: PathBuf, file: &LoadedFile) -> Self {
+        let checks = Source::new(file.path.as_str(), only_checks(&file.source, &file.test.checks));
+        Self { filecheck: FileCheck { test_file, checks, matched: Mutex::default() } }
     }
 
     /// What was matched since the last call.
@@ -44,7 +53,8 @@ pub struct Matched {
 #[derive(Debug)]
 struct FileCheck {
     test_file: PathBuf,
-    name: String,
+    /// Its check lines, called as messages call the file.
+    checks: Source,
     matched: Mutex<Vec<Matched>>,
 }
 
@@ -52,10 +62,13 @@ impl ExternalBuiltin for FileCheck {
     fn run(&self, call: ExternalCall<'_>) -> i32 {
         let ExternalCall { argv, stdin, cwd, env, stdout, stderr } = call;
         let from_environment = env.get("FILECHECK_OPTS").map(String::as_str).unwrap_or_default();
-        let arguments: Vec<&str> =
+        let mut arguments: Vec<&str> =
             from_environment.split_whitespace().chain(argv.iter().skip(1).map(String::as_str)).collect();
+        if arguments.iter().any(|word| cwd.join(word) == self.test_file) {
+            arguments.push(READER_DECIDES);
+        }
         let mut stdin = Some(stdin);
-        let (mut own, mut input) = (None, Vec::new());
+        let (mut own, mut input) = (false, Vec::new());
         let finished = program(&arguments, |name| match name {
             None => {
                 let bytes = stdin.take().map_or_else(|| Ok(Vec::new()), Input::read_all)?;
@@ -64,19 +77,19 @@ impl ExternalBuiltin for FileCheck {
             }
             Some(name) => {
                 let path = cwd.join(name);
-                let bytes = read(&path)?;
-                if path == self.test_file {
-                    own = Some(Source::new(self.name.as_str(), bytes.clone()));
+                // The check file is read first; the same file may then be the input, as it is.
+                if path == self.test_file && !std::mem::replace(&mut own, true) {
+                    return Ok(self.checks.bytes.clone());
                 }
-                Ok(bytes)
+                read(&path)
             }
         });
         // A reader that went away (`| head`) is no failure of the matcher.
         let _ = stdout.write_all(finished.stdout.as_bytes());
         let _ = stderr.write_all(finished.stderr.as_bytes());
-        if let (Some(source), Some(matched)) = (own, finished.matched) {
+        if let (true, Some(matched)) = (own, finished.matched) {
             let (file, report) = *matched;
-            let kept = keep(&source, &file, &report, &input);
+            let kept = keep(&self.checks, &file, &report, &input);
             self.matched.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
         }
         i32::from(finished.status)

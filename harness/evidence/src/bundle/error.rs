@@ -33,6 +33,9 @@ pub enum Problem {
     Key(String),
 }
 
+/// What is done before there is any folder that could have gone.
+pub(crate) const MAKING_ROOT: &str = "making the folder for bundles";
+
 impl BundleError {
     pub(crate) fn new(path: &Path, doing: &'static str, problem: Problem) -> Self {
         Self { path: path.to_owned(), doing, problem }
@@ -56,7 +59,9 @@ impl BundleError {
                 io::ErrorKind::AlreadyExists => {
                     "a bundle is never written over: use a new run id, or move the old one away"
                 }
-                io::ErrorKind::NotFound => "leave the folder of a bundle alone until its run has ended",
+                io::ErrorKind::NotFound if self.doing != MAKING_ROOT => {
+                    "leave the folder of a bundle alone until its run has ended"
+                }
                 io::ErrorKind::NotADirectory => "a file is in the way: give another folder for the bundles",
                 _ => "mend the file system or put the bundles elsewhere",
             },

@@ -94,7 +94,7 @@ impl BundleWriter {
         }
         const MAKING: &str = "making the bundle's folder";
         let root = parent.join(&run.id);
-        fs::create_dir_all(parent).map_err(at(parent, "making the folder for bundles"))?;
+        fs::create_dir_all(parent).map_err(at(parent, error::MAKING_ROOT))?;
         if root.symlink_metadata().is_ok() {
             return Err(at(&root, MAKING)(std::io::ErrorKind::AlreadyExists.into()));
         }
