@@ -176,11 +176,12 @@ pub struct Variant {
 
 /// Something that happens, in file order.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a file has a handful of steps, most of them commands")]
 pub enum Step {
     /// `DEFINE` or `REDEFINE`: from here on `%{name}` stands for the text.
     Define(Define),
     /// `RUN` or `EXEC_RUN`.
-    Command(Box<CommandStep>),
+    Command(CommandStep),
 }
 
 /// `DEFINE: %{name} = text`.

@@ -103,7 +103,7 @@ pub enum IdentityDecl {
     Uuid(String),
     /// By PCI address.
     Bus(String),
-    /// By the name that the interface reports; `*` is a wildcard.
+    /// By the name that the interface reports; `*` is a wildcard, `|` stands between alternatives.
     Model(String),
 }
 

@@ -11,7 +11,10 @@
 pub mod bundle;
 pub mod digest;
 pub mod fleet;
+pub mod reasons;
 pub mod record;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod verdict;
 pub mod wire;
 

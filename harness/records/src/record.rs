@@ -144,7 +144,9 @@ pub struct Declaration {
     pub scope: BTreeMap<String, String>,
     /// Names of `PEERS`.
     pub peers: Vec<String>,
-    /// How many directives of each keyword the file has.
+    /// How many directives of each keyword the file has, as they count for this variant and target: `EXPECT(near)`
+    /// may be a key of its own, a continued directive counts once, an alias under the word that it stands for. The
+    /// record has at least as many commands, checks and `PLACED` lines, else it earns less (the tier rule).
     pub directives: BTreeMap<String, u32>,
 }
 
@@ -199,7 +201,8 @@ pub struct Command {
     pub stages: Vec<Stage>,
     /// How the command line as a whole ended.
     pub exit: Exit,
-    /// How it had to end, as a sentence: `exit 0`, `exit nonzero`, `signal SIGSEGV`.
+    /// How it had to end, one of three sentences: `exit N`, `exit nonzero` (also for a refusal that is expected),
+    /// `signal NAME`. Anything else is an expectation that nothing meets.
     pub expected: String,
     /// Whether it ended so.
     pub exit_held: bool,
@@ -332,7 +335,8 @@ pub struct Device {
     pub runtime: String,
     /// Computes on a CPU or is a simulation.
     pub software: bool,
-    /// Declared facts compared one by one.
+    /// Declared facts compared one by one, with one named `capability` for the declared capability (declared `any`
+    /// agrees with every device): without it a device is not corroborated and earns no T2.
     pub agreement: Vec<Agreement>,
     /// Environment variables that hide or choose devices, as found.
     pub masks: BTreeMap<String, String>,
@@ -468,7 +472,7 @@ pub struct Work {
     pub record: String,
     /// Name of the kernel, direction of the copy; empty where there is none.
     pub name: String,
-    /// Device, by UUID or `platform/name`.
+    /// Device, by UUID, else by PCI address, else by `platform/name`.
     pub device: String,
     /// How many.
     pub count: u64,
@@ -558,7 +562,7 @@ pub struct HiddenControl {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Comparisons {
-    /// Every `EXPECT`, `CHECK` and `CONTROL_RUN` line.
+    /// Every `EXPECT` (of every form), `CHECK` and `CONTROL_RUN` line.
     pub checks: Vec<Check>,
     /// Numeric comparison over all `EXPECT(near)` values.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -12,6 +12,10 @@ pub const SINK_VARIABLE: &str = "RUNPROOF_SINK";
 pub const NONCE_VARIABLE: &str = "RUNPROOF_NONCE";
 /// The byte that asks a probe for a forced flush.
 pub const FLUSH: u8 = b'F';
+/// The byte that the harness writes once, before anything else, when it has read the connecting process's
+/// facts from outside. A probe waits for it after its `hello`, a few seconds at most, so that a process that ends
+/// at once is not gone before anybody looked.
+pub const SEEN: u8 = b'A';
 /// Kernels recorded one by one; beyond it a probe aggregates per name and device.
 pub const KERNEL_LINE_CAP: u64 = 2_000;
 

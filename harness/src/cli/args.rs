@@ -46,6 +46,16 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print a reference page or a schema.
     Reference(ReferenceArgs),
+    /// Match standard input against the check lines of a file, as LLVM's FileCheck does.
+    Filecheck(FilecheckArgs),
+}
+
+/// `filecheck`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FilecheckArgs {
+    /// Options and the check file, as FileCheck takes them; `filecheck --help` lists them.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
 }
 
 /// Which suites and tests.
@@ -84,7 +94,7 @@ pub struct TestArgs {
     pub select: SelectArgs,
     /// Tests at a time [default: number of CPUs].
     #[arg(short, long, value_name = "N")]
-    pub jobs: Option<usize>,
+    pub jobs: Option<std::num::NonZeroUsize>,
     /// Run device tests again with the device hidden: they must fail then.
     #[arg(long)]
     pub controls: bool,
@@ -103,6 +113,9 @@ pub struct TestArgs {
     /// Limit of one test that has no `TIMEOUT` (`500ms`, `30s`, `2m`).
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<String>,
+    /// End with the matrix of this run (needs a fleet).
+    #[arg(long)]
+    pub matrix: bool,
     /// Folder for bundles and work files [default: runproof-out].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -211,6 +224,9 @@ pub struct MatrixArgs {
     /// With `--check`: also fail on evidence that has expired and on reviews past due today.
     #[arg(long, requires = "check")]
     pub today: bool,
+    /// Tests that must have been executed and passed before a cell has a headline.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub min_executed: u64,
     /// Fail when a test ran on no host.
     #[arg(long)]
     pub deny_never_run: bool,

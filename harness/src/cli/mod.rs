@@ -1,2 +1,101 @@
-//! The command line.
+//! The commands of the program: one file each. They ask the other rooms and print; they decide nothing.
+
 pub mod args;
+mod audit;
+mod bless;
+mod devices;
+mod explain;
+mod filecheck;
+mod lint;
+mod list;
+mod matrix;
+mod observe;
+mod reference;
+pub mod setup;
+mod test;
+
+pub use test::quoted;
+
+use crate::diag::{self, Problem, Style};
+use crate::exit::Status;
+use args::{Cli, Colour, Command};
+use clap::Parser as _;
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+/// What a command that could not do its work ends with.
+#[derive(Debug)]
+pub struct Failed {
+    /// Everything that is wrong.
+    pub problems: Vec<Problem>,
+    /// Exit status.
+    pub status: Status,
+}
+
+impl From<Vec<Problem>> for Failed {
+    fn from(problems: Vec<Problem>) -> Self {
+        Self { problems, status: Status::Usage }
+    }
+}
+
+impl From<Problem> for Failed {
+    fn from(problem: Problem) -> Self {
+        vec![problem].into()
+    }
+}
+
+/// The program's main function.
+pub fn main() -> ExitCode {
+    if let Some(answered) = crate::device::inventory::answer_if_asked() {
+        return answered;
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            let _ = e.print();
+            return if e.use_stderr() { Status::Usage.into() } else { ExitCode::SUCCESS };
+        }
+    };
+    let style = |terminal: bool| Style {
+        colour: match cli.color {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => terminal && std::env::var_os("NO_COLOR").is_none(),
+        },
+    };
+    let out = style(std::io::stdout().is_terminal());
+    let result = match &cli.command {
+        Command::Test(args) => test::run(args, out),
+        Command::List(args) => list::run(args),
+        Command::Lint(args) => lint::run(args, out),
+        Command::Devices(args) => devices::run(args),
+        Command::Matrix(args) => matrix::run(args),
+        Command::Audit(args) => audit::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Reference(args) => reference::run(args),
+        Command::Filecheck(args) => return filecheck::run(args),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(failed) => {
+            print_problems(&failed.problems, style(std::io::stderr().is_terminal()));
+            failed.status.into()
+        }
+    }
+}
+
+/// Prints problems on standard error.
+pub fn print_problems(problems: &[Problem], style: Style) {
+    for problem in problems {
+        eprintln!("{}\n", diag::problem(problem, style));
+    }
+}
+
+/// Prints a line on standard output. A reader that went away (`| head`) ends the program quietly, as it does
+/// every other program.
+pub fn print(text: &str) {
+    use std::io::Write as _;
+    if std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()).is_err() {
+        std::process::exit(i32::from(Status::Held.code()));
+    }
+}

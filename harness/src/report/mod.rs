@@ -55,6 +55,20 @@ pub trait Reporter: Send {
     fn event(&mut self, event: &Event<'_>);
 }
 
+impl Reporter for Box<dyn Reporter> {
+    fn event(&mut self, event: &Event<'_>) {
+        (**self).event(event);
+    }
+}
+
+/// Takes every event and prints nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+
+impl Reporter for Silent {
+    fn event(&mut self, _: &Event<'_>) {}
+}
+
 /// The id of a test as people type and read it: `suite/path[variant]`, then ` @ target` where it is not the host.
 pub fn id(key: &TestKey) -> String {
     use runproof_records::record::Target;

@@ -237,7 +237,7 @@ pub fn toml_problem(source: &Source, error: &toml::de::Error) -> Problem {
         "here",
     );
     if let Some((unknown, known)) = unknown_field(message)
-        && let Some(near) = crate::near::nearest(&unknown, known.iter().map(String::as_str))
+        && let Some(near) = runproof_directives::nearest(&unknown, known.iter().map(String::as_str))
     {
         problem = problem.help(format!("did you mean `{near}`?"));
     }

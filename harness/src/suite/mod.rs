@@ -5,6 +5,7 @@ pub mod config;
 pub mod discover;
 pub mod features;
 pub mod settings;
+pub mod tools;
 
 pub use config::{Config, FolderConfig};
 pub use discover::{Suite, find_suites};

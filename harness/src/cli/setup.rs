@@ -1,0 +1,178 @@
+//! What several commands need first: the suites, the fleet, the devices asked for, the plan.
+
+use super::Failed;
+use super::args::SelectArgs;
+use crate::device::fleet::{self, FleetFile};
+use crate::device::{self, Kinds, Unusable};
+use crate::diag::Problem;
+use crate::exit::Status;
+use crate::plan::load::{World, load};
+use crate::plan::select::{Filter, Selection, plan};
+use crate::plan::{Placement, Plan};
+use crate::suite::discover::show;
+use crate::suite::features::{HOST_FEATURES, KindState};
+use crate::suite::{Suite, find_suites};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Suites, fleet, devices and plan of a command line.
+pub struct Setup {
+    /// The plan.
+    pub plan: Plan,
+    /// The fleet file.
+    pub fleet: FleetFile,
+    /// Device kinds with their probes.
+    pub kinds: Kinds,
+    /// Devices as they were asked for.
+    pub requested: Vec<String>,
+}
+
+/// Makes everything from the arguments. `with_devices` is false for commands that must not touch a device.
+///
+/// # Errors
+/// Every problem of configuration at once; status 3 for a device that is not usable.
+pub fn setup(select: &SelectArgs, with_devices: bool) -> Result<Setup, Failed> {
+    setup_for(select, with_devices, false)
+}
+
+/// As [`setup`]; with `observe` a test that names no work on its device is run all the same.
+///
+/// # Errors
+/// As [`setup`].
+pub fn setup_for(select: &SelectArgs, with_devices: bool, observe: bool) -> Result<Setup, Failed> {
+    let (suites, filters) = suites(select)?;
+    let fleet = fleet_file(select.fleet.as_deref(), &suites)?;
+    let kinds = Kinds::new(select.probe_dir.as_deref(), &fleet.fleet);
+    let mut selection = Selection {
+        filters,
+        shard: shard(select)?,
+        host: select.device.is_empty(),
+        observe,
+        ..Selection::default()
+    };
+    for name in &select.device {
+        if name == "host" {
+            selection.host = true;
+        } else if with_devices {
+            selection.placements.extend(resolve(name, &fleet, &kinds)?);
+        }
+    }
+    selection.placements.sort_by(|a, b| a.id.cmp(&b.id));
+    selection.placements.dedup_by(|a, b| a.id == b.id);
+    let names = kinds.names();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut world = World {
+        kinds: &names,
+        hosts: fleet.fleet.host.iter().map(|h| (h.id.clone(), host_features(&h.os, &h.arch))).collect(),
+        kind_state: Box::new(|kind| kind_state(kind, &fleet, &kinds)),
+    };
+    let loaded = load(suites, &mut world)?;
+    drop(world);
+    let plan = plan(loaded, &selection)?;
+    Ok(Setup { plan, fleet, kinds, requested: select.device.clone() })
+}
+
+fn host_features(os: &str, arch: &str) -> BTreeSet<String> {
+    HOST_FEATURES.iter().filter(|f| **f == os || **f == arch).map(|f| (*f).to_owned()).collect()
+}
+
+fn kind_state(kind: &str, fleet: &FleetFile, kinds: &Kinds) -> KindState {
+    match device::presence(kind, fleet, kinds) {
+        Ok(()) => KindState::Present,
+        Err(Unusable::Absent { why, no_driver, .. }) => KindState::Absent { why, no_driver },
+        Err(other) => KindState::Broken { why: other.to_string() },
+    }
+}
+
+fn resolve(name: &str, fleet: &FleetFile, kinds: &Kinds) -> Result<Vec<Placement>, Failed> {
+    device::resolve(name, fleet, kinds).map_err(|unusable| Failed {
+        problems: vec![unusable_problem(name, &unusable)],
+        status: Status::DeviceUnusable,
+    })
+}
+
+fn unusable_problem(name: &str, unusable: &Unusable) -> Problem {
+    let mut problem = Problem::new("device-unusable", format!("device `{name}` is not usable: {unusable}"));
+    for help in unusable.help() {
+        problem = problem.help(help);
+    }
+    problem
+}
+
+/// The suites that the arguments name, and the filters that are left.
+///
+/// # Errors
+/// See [`find_suites`].
+pub fn suites(select: &SelectArgs) -> Result<(Vec<Suite>, Vec<Filter>), Failed> {
+    let (mut places, mut texts, mut paths) = (select.suite.clone(), Vec::new(), Vec::new());
+    for filter in &select.filter {
+        let path = Path::new(filter);
+        if !select.exact && path.exists() {
+            paths.push(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
+        } else if select.exact {
+            texts.push(Filter::Exact(filter.clone()));
+        } else {
+            texts.push(Filter::Text(filter.clone()));
+        }
+    }
+    places.extend(paths.iter().cloned());
+    if places.is_empty() {
+        places.push(PathBuf::from("."));
+    }
+    let suites = find_suites(&places)?;
+    for path in paths {
+        texts.extend(path_filters(&path, &suites));
+    }
+    Ok((suites, texts))
+}
+
+/// A path filter: the files of a suite at or below it. A path at or above whole suites selects those.
+fn path_filters(path: &Path, suites: &[Suite]) -> Vec<Filter> {
+    suites
+        .iter()
+        .filter_map(|suite| {
+            let below = path.strip_prefix(&suite.root).ok().map(|p| p.to_string_lossy().into_owned());
+            let above = suite.root.starts_with(path).then(String::new);
+            below.or(above).map(|path| Filter::Path { root: suite.root.clone(), path })
+        })
+        .collect()
+}
+
+/// Reads the fleet file that is named, or the one that the suites name, or makes an empty fleet.
+///
+/// # Errors
+/// The file does not hold, or suites of one run name different ones.
+pub fn fleet_file(named: Option<&Path>, suites: &[Suite]) -> Result<FleetFile, Failed> {
+    if let Some(path) = named {
+        return Ok(fleet::read(path, &show(path))?);
+    }
+    let files: BTreeSet<PathBuf> = suites
+        .iter()
+        .filter_map(|s| {
+            let path = s.resolve(s.config().devices.fleet.as_ref()?.get_ref());
+            Some(std::fs::canonicalize(&path).unwrap_or(path))
+        })
+        .collect();
+    let mut files = files.into_iter();
+    match (files.next(), files.next()) {
+        (None, _) => Ok(FleetFile::default()),
+        (Some(path), None) => Ok(fleet::read(&path, &show(&path))?),
+        (Some(a), Some(b)) => Err(Problem::new(
+            "bad-config",
+            format!("the suites of this run name different fleets: `{}` and `{}`", show(&a), show(&b)),
+        )
+        .help("name one with `--fleet`, or run the suites one by one with `--suite`")
+        .into()),
+    }
+}
+
+fn shard(select: &SelectArgs) -> Result<Option<(u32, u32)>, Failed> {
+    let Some(text) = &select.shard else { return Ok(None) };
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((i, n)) if (1..=n).contains(&i) => Ok(Some((i, n))),
+        _ => Err(Problem::new("bad-config", format!("`--shard {text}` is no part of a whole"))
+            .help("write `--shard 2/5` for the second of five parts")
+            .into()),
+    }
+}

@@ -1,0 +1,325 @@
+//! The work that accepted processes reported: which of it counts, and its sums.
+
+use super::identity::{contradictions, label, same_device};
+use super::process::Process;
+use super::{Question, computes_in_software};
+use runproof_records::record::Work;
+use runproof_records::verdict::Grade;
+use runproof_records::wire::{Device, Direction, Message};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One record of work, or one sum of equal records.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    /// `kernel`, `memcpy`, …
+    pub record: &'static str,
+    /// Kernel name, direction of a copy, operator of a plan, rail of an energy window.
+    pub name: String,
+    /// Device, as its label.
+    pub device: String,
+    /// Position among the test's devices.
+    pub position: Option<usize>,
+    /// The other end of a peer copy, as position and label.
+    pub source: Option<(Option<usize>, String)>,
+    /// Records summed here.
+    pub count: u64,
+    /// Duration of all of them, nanoseconds.
+    pub ns: u64,
+    /// Bytes of each of them.
+    pub bytes: u64,
+    /// Strength of the record.
+    pub grade: Grade,
+    /// Why it does not count.
+    pub flaw: Option<String>,
+}
+
+/// Everything that accepted processes and outer probes reported.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub items: Vec<Item>,
+    contexts: BTreeSet<String>,
+    signs: Vec<String>,
+}
+
+/// A device as one process numbers it.
+struct Local {
+    label: String,
+    position: Option<usize>,
+    flaw: Option<String>,
+    context: bool,
+}
+
+impl Seen {
+    pub fn gather(question: &Question<'_>, accepted: &[&Process<'_>]) -> Self {
+        let mut seen = Self::default();
+        for process in accepted {
+            seen.gather_process(question, process);
+        }
+        seen
+    }
+
+    fn gather_process(&mut self, question: &Question<'_>, process: &Process<'_>) {
+        let mut locals: BTreeMap<u32, Local> = BTreeMap::new();
+        let mut kernels = 0;
+        let mut launches = None;
+        for stamped in &process.lines {
+            let Some(line) = &stamped.line else { continue };
+            let arrived = stamped.arr;
+            match &line.msg {
+                Message::Device(device) => {
+                    let local = self.introduce(question, device);
+                    locals.insert(device.dev, local);
+                }
+                Message::Context { dev, .. } => {
+                    if let Some(local) = locals.get_mut(dev) {
+                        local.context = true;
+                        self.contexts.insert(local.label.clone());
+                    }
+                }
+                Message::Bye { launches: counted, .. } => launches = Some(*counted),
+                message => {
+                    let Some(work) = Reported::of(message) else {
+                        self.items.extend(plan_or_energy(question, message));
+                        continue;
+                    };
+                    if work.record == "kernel" {
+                        kernels += 1;
+                        if locals.get(&work.dev).is_some_and(|local| !local.context) {
+                            let pid = process.peer.pid;
+                            self.signs.push(format!("process {pid}: a kernel on a device without a context"));
+                        }
+                    }
+                    self.items.push(work.item(question, &locals, arrived));
+                }
+            }
+        }
+        if kernels > 0 && launches == Some(0) {
+            self.signs.push(format!("process {}: {kernels} kernels and no launch call", process.peer.pid));
+        }
+    }
+
+    fn introduce(&mut self, question: &Question<'_>, device: &Device) -> Local {
+        let label = label(device);
+        let matching: Vec<_> = question.inventory.iter().filter(|known| same_device(known, device)).collect();
+        let flaw = match matching.as_slice() {
+            [] => Some("it is not in the inventory taken before the run".to_owned()),
+            [known] => {
+                let found = contradictions(device, known);
+                self.signs.extend(found.iter().map(|fact| format!("{label}: {fact}")));
+                None
+            }
+            several => {
+                self.signs.push(format!("{label}: weak identity, {} devices look the same", several.len()));
+                None
+            }
+        };
+        let position = question.devices.iter().position(|asked| same_device(asked, device));
+        Local { label, position, flaw, context: false }
+    }
+
+    /// Signs of inconclusive evidence among the records.
+    pub fn signs(&self) -> BTreeSet<String> {
+        self.signs.iter().cloned().collect()
+    }
+
+    /// Sums by kind of record, name and device; what does not count is left out.
+    pub fn sums(&self) -> Vec<Work> {
+        let mut sums: BTreeMap<(&str, &str, &str), (u64, u64, u64)> = BTreeMap::new();
+        for item in self.items.iter().filter(|item| item.flaw.is_none()) {
+            let sum = sums.entry((item.record, &item.name, &item.device)).or_default();
+            *sum = (sum.0 + item.count, sum.1 + item.ns, sum.2 + item.bytes * item.count);
+        }
+        sums.into_iter()
+            .map(|((record, name, device), (count, ns, bytes))| Work {
+                record: record.to_owned(),
+                name: name.to_owned(),
+                device: device.to_owned(),
+                count,
+                ns,
+                bytes,
+            })
+            .collect()
+    }
+
+    /// Nanoseconds of good kernels on the device with this label.
+    pub fn kernel_ns(&self, device: &str) -> u64 {
+        self.items
+            .iter()
+            .filter(|item| item.record == "kernel" && item.device == device && item.flaw.is_none())
+            .map(|item| item.ns)
+            .sum()
+    }
+
+    /// What was seen, in one line: `context on GPU-5c0f, 0 kernels`.
+    pub fn told(&self, question: &Question<'_>) -> String {
+        let kernels: Vec<_> = self.items.iter().filter(|item| item.record == "kernel").collect();
+        let good = kernels.iter().filter(|item| item.flaw.is_none());
+        let mut elsewhere: BTreeSet<&str> = BTreeSet::new();
+        let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        for item in good {
+            *sums.entry((&item.device, &item.name)).or_default() += item.count;
+            if item.position.is_none() {
+                elsewhere.insert(&item.device);
+            }
+        }
+        let mut parts = Vec::new();
+        if !elsewhere.is_empty() {
+            let asked: Vec<_> = question.devices.iter().map(full_label).collect();
+            let proof: Vec<_> = elsewhere.iter().map(|name| inventory_label(question, name)).collect();
+            parts.push(format!("asked for {}, proof says {}", asked.join(", "), proof.join(", ")));
+        }
+        if sums.is_empty() {
+            let places: Vec<_> = self.contexts.iter().map(|name| format!("context on {name}")).collect();
+            let places = if places.is_empty() { "no context".to_owned() } else { places.join(", ") };
+            parts.push(format!("{places}, 0 kernels"));
+        }
+        for ((device, name), count) in sums.iter().take(4) {
+            parts.push(format!("kernel {name} ×{count} on {device}"));
+        }
+        if sums.len() > 4 {
+            parts.push(format!("{} other kernels", sums.len() - 4));
+        }
+        let flawed: BTreeSet<_> = kernels
+            .iter()
+            .filter_map(|item| {
+                item.flaw.as_ref().map(|flaw| format!("kernel {} does not count: {flaw}", item.name))
+            })
+            .collect();
+        parts.extend(flawed.into_iter().take(2));
+        parts.join("; ")
+    }
+}
+
+fn full_label(device: &Device) -> String {
+    match (&device.uuid, &device.pci) {
+        (Some(uuid), Some(bus)) => format!("{uuid} (bus {bus})"),
+        _ if computes_in_software(device.class) => format!("{} (software)", label(device)),
+        _ => label(device),
+    }
+}
+
+fn inventory_label(question: &Question<'_>, name: &str) -> String {
+    question.inventory.iter().find(|known| label(known) == name).map_or_else(|| name.to_owned(), full_label)
+}
+
+/// Work on a device as a line reports it.
+struct Reported {
+    record: &'static str,
+    name: String,
+    dev: u32,
+    source: Option<u32>,
+    count: u64,
+    ns: u64,
+    bytes: u64,
+    start: u64,
+    end: u64,
+}
+
+impl Reported {
+    fn of(message: &Message) -> Option<Self> {
+        let one = |record, name: &str, dev, bytes, start: u64, end: u64| Self {
+            record,
+            name: name.to_owned(),
+            dev,
+            source: None,
+            count: 1,
+            ns: end.saturating_sub(start),
+            bytes,
+            start,
+            end,
+        };
+        Some(match message {
+            Message::Kernel(kernel) => one("kernel", &kernel.name, kernel.dev, 0, kernel.start, kernel.end),
+            Message::KernelAgg { name, dev, n, ns, first, last } => {
+                Self { count: *n, ns: *ns, ..one("kernel", name, *dev, 0, *first, *last) }
+            }
+            Message::Memcpy { dir, bytes, start, end, dev } => {
+                let name = match dir {
+                    Direction::H2D => "H2D",
+                    Direction::D2H => "D2H",
+                    Direction::D2D => "D2D",
+                    Direction::H2H => "H2H",
+                };
+                one("memcpy", name, *dev, *bytes, *start, *end)
+            }
+            Message::PeerCopy { src, dst, bytes, start, end } => {
+                Self { source: Some(*src), ..one("peer_copy", "", *dst, *bytes, *start, *end) }
+            }
+            Message::Memset { dev, bytes, start, end } => one("memset", "", *dev, *bytes, *start, *end),
+            _ => return None,
+        })
+    }
+
+    fn item(self, question: &Question<'_>, locals: &BTreeMap<u32, Local>, arrived: u64) -> Item {
+        let local = locals.get(&self.dev);
+        let source = self.source.map(|dev| {
+            let local = locals.get(&dev);
+            (local.and_then(|l| l.position), local.map_or_else(|| "unknown".into(), |l| l.label.clone()))
+        });
+        let unknown_source = self.source.is_some_and(|dev| !locals.contains_key(&dev));
+        let flaw = match local {
+            None => Some("its device was never described".to_owned()),
+            Some(local) => local.flaw.clone(),
+        };
+        let flaw = flaw
+            .or_else(|| unknown_source.then(|| "its source was never described".to_owned()))
+            .or_else(|| self.flaw_in_time(question.window, arrived));
+        Item {
+            record: self.record,
+            name: self.name,
+            device: local.map_or_else(|| "unknown".to_owned(), |local| local.label.clone()),
+            position: local.and_then(|local| local.position),
+            source,
+            count: self.count,
+            ns: self.ns,
+            bytes: self.bytes,
+            grade: Grade::Event,
+            flaw,
+        }
+    }
+
+    fn flaw_in_time(&self, (started, ended): (u64, u64), arrived: u64) -> Option<String> {
+        let flaw = if self.end == 0 {
+            "it never finished"
+        } else if self.start == 0 || self.end <= self.start {
+            "its times are no interval"
+        } else if self.start < started {
+            "it began before the command"
+        } else if self.end > ended {
+            "it ended after the command"
+        } else if arrived < self.end {
+            "it was reported before it ended"
+        } else {
+            return None;
+        };
+        Some(flaw.to_owned())
+    }
+}
+
+/// Plans and energy windows are about the test's first device, whoever reports them.
+fn plan_or_energy(question: &Question<'_>, message: &Message) -> Option<Item> {
+    let device = question.devices.first().map(label).unwrap_or_default();
+    let item = |record, name: &str, grade, ns| Item {
+        record,
+        name: name.to_owned(),
+        device: device.clone(),
+        position: Some(0),
+        source: None,
+        count: 1,
+        ns,
+        bytes: 0,
+        grade,
+        flaw: None,
+    };
+    match message {
+        Message::Plan { op, preferred, .. } if *preferred == question.kind => {
+            Some(item("plan", op, Grade::Plan, 0))
+        }
+        Message::EnergyDelta { rail, start, end, .. } => {
+            let (from, to) = question.window;
+            let overlaps = *start < to && *end > from;
+            overlaps.then(|| item("energy_delta", rail, Grade::Event, end.saturating_sub(*start)))
+        }
+        _ => None,
+    }
+}

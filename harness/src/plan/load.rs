@@ -1,0 +1,170 @@
+//! Reads the files of suites, in parallel, and hands each to the grammar. A file that cannot be read is a
+//! problem of that file, never a file less.
+
+use super::{LoadedFile, LoadedSuite};
+use crate::diag::Problem;
+use crate::suite::features::{Features, HOST_FEATURES, KindState};
+use crate::suite::settings::Settings;
+use crate::suite::{Suite, config};
+use runproof_directives::{ExpectMode, Source, Syntax, TestFile, Universe};
+use runproof_records::Digest;
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Digest of bytes.
+pub fn digest(bytes: &[u8]) -> Digest {
+    Digest::from_bytes(&Sha256::digest(bytes).into())
+}
+
+/// Reads every file of the suites.
+///
+/// # Errors
+/// One problem for each file that cannot be read.
+pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite>, Vec<Problem>> {
+    let mut loaded = Vec::new();
+    let mut problems = Vec::new();
+    for suite in suites {
+        let mut folders: BTreeMap<Vec<usize>, Arc<Settings>> = BTreeMap::new();
+        let settings: Vec<Arc<Settings>> = suite
+            .files
+            .iter()
+            .map(|file| {
+                let key: Vec<usize> = suite
+                    .configs
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, c)| {
+                        c.folder.is_empty()
+                            || file.strip_prefix(&c.folder).is_some_and(|r| r.starts_with('/'))
+                    })
+                    .map(|(i, _)| i)
+                    .collect();
+                Arc::clone(folders.entry(key).or_insert_with(|| Arc::new(Settings::for_file(&suite, file))))
+            })
+            .collect();
+        let read = read_all(&suite, &settings);
+        let mut files = Vec::new();
+        for (result, settings) in read.into_iter().zip(settings) {
+            match result {
+                Ok((source, digest, test)) => files.push((source, digest, test, settings)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let features = features(&files, world);
+        let files = files
+            .into_iter()
+            .map(|(source, digest, mut test, settings)| {
+                let features = Arc::clone(&features[&Arc::as_ptr(&settings)]);
+                let universe = Universe {
+                    features: features.declared.clone(),
+                    tools: None,
+                    device_kinds: world.kinds.iter().map(|k| (*k).to_owned()).collect(),
+                    host_facts: HOST_FEATURES.iter().map(|f| (*f).to_owned()).collect(),
+                    hosts: world.hosts.clone(),
+                };
+                test.findings.extend(runproof_directives::check_universe(&test, &universe));
+                test.findings.sort_by_key(|f| f.span.start);
+                LoadedFile { path: source.name.clone(), source, digest, test, settings, features }
+            })
+            .collect();
+        loaded.push(LoadedSuite { suite, files });
+    }
+    if problems.is_empty() { Ok(loaded) } else { Err(problems) }
+}
+
+/// What reading has to know about the world outside the suites.
+pub struct World<'a> {
+    /// Device kinds by name.
+    pub kinds: &'a [&'a str],
+    /// Declared hosts with the host features each has.
+    pub hosts: Vec<(String, BTreeSet<String>)>,
+    /// What is known about a device kind here; asked at most once for each.
+    pub kind_state: Box<dyn FnMut(&str) -> KindState + 'a>,
+}
+
+type Read = Result<(Source, Digest, TestFile), Problem>;
+
+fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(suite.files.len().max(1));
+    let chunk = suite.files.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = suite
+            .files
+            .chunks(chunk)
+            .zip(settings.chunks(chunk))
+            .map(|(files, settings)| {
+                scope.spawn(move || {
+                    let mut syntax: Option<(*const Settings, Syntax)> = None;
+                    files
+                        .iter()
+                        .zip(settings)
+                        .map(|(file, settings)| {
+                            let current = Arc::as_ptr(settings);
+                            if syntax.as_ref().is_none_or(|(of, _)| *of != current) {
+                                syntax = Some((current, syntax_of(settings)));
+                            }
+                            let syntax = syntax.as_ref().map(|(_, s)| s).expect("set above");
+                            read_one(suite, file, syntax)
+                        })
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        workers.into_iter().flat_map(|w| w.join().unwrap_or_default()).collect()
+    })
+}
+
+fn read_one(suite: &Suite, file: &str, syntax: &Syntax) -> Read {
+    let path = suite.root.join(file);
+    // Reading a pipe or a device would wait for somebody who writes.
+    let bytes = match std::fs::metadata(&path) {
+        Ok(found) if !found.is_file() => Err("it is no regular file".to_owned()),
+        Ok(_) => std::fs::read(&path).map_err(|e| e.to_string()),
+        Err(e) => Err(e.to_string()),
+    }
+    .map_err(|why| {
+        Problem::new("unreadable-file", format!("test file `{}` cannot be read: {why}", path.display()))
+            .help("make it a readable file, or list it under `[suite] exclude`")
+    })?;
+    let digest = digest(&bytes);
+    let source = Source::new(file, bytes);
+    let test = runproof_directives::read(&source, syntax);
+    Ok((source, digest, test))
+}
+
+fn syntax_of(settings: &Settings) -> Syntax {
+    Syntax {
+        prose: settings.prose.iter().cloned().collect(),
+        alias: settings.alias.clone(),
+        prefixes: settings.prefixes.iter().cloned().collect(),
+        generated: settings.generated.clone(),
+        default_exec: settings.default_exec.clone(),
+        expect: match settings.expect {
+            config::ExpectMode::Whole => ExpectMode::Whole,
+            config::ExpectMode::Contains => ExpectMode::Contains,
+        },
+        substitutions: settings.substitutions.clone(),
+        real_shell: settings.shell == config::Shell::Bash,
+        ..Syntax::default()
+    }
+}
+
+/// Features of each folder's settings, by their address.
+fn features(
+    files: &[(Source, Digest, TestFile, Arc<Settings>)],
+    world: &mut World<'_>,
+) -> BTreeMap<*const Settings, Arc<Features>> {
+    let mut mentioned: BTreeMap<*const Settings, (Arc<Settings>, BTreeSet<String>)> = BTreeMap::new();
+    for (_, _, test, settings) in files {
+        let entry =
+            mentioned.entry(Arc::as_ptr(settings)).or_insert_with(|| (Arc::clone(settings), BTreeSet::new()));
+        entry.1.extend(runproof_directives::mentioned_features(test));
+    }
+    mentioned
+        .into_iter()
+        .map(|(at, (settings, names))| {
+            (at, Arc::new(Features::determine(&settings, &names, world.kinds, &mut world.kind_state)))
+        })
+        .collect()
+}
