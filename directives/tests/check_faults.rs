@@ -140,6 +140,18 @@ fn strict_mode_refuses_what_is_passed_over() {
 }
 
 #[test]
+fn strict_mode_refuses_what_can_never_match() {
+    use runproof_directives::Source;
+    use runproof_directives::check::{CheckErrorKind, CheckFile, EreError, Options};
+    // The group that is put around alternatives takes the number 1.
+    let source = Source::new("t.chk", "CHECK: a\nCHECK-NOT: {{([a-z])\\1|x}}\n");
+    let report = CheckFile::parse(&source, &Options::default()).unwrap().run(b"a\nbb\n");
+    assert!(report.holds());
+    let errors = CheckFile::parse(&source, &Options { strict: true, ..Options::default() }).unwrap_err();
+    assert!(matches!(errors[0].kind, CheckErrorKind::Regex(_, EreError::BackReference)), "{errors:?}");
+}
+
+#[test]
 fn a_variable_of_another_dialect_s_expression() {
     check(&[], "CHECK: {{\\d+}} items\n", "12 items\n", 1, &["'\\d' is the letter d", "[0-9]"]);
 }

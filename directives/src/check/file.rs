@@ -133,6 +133,7 @@ impl<'o> Reader<'o> {
             full_lines: self.options.match_full_lines,
             strict_whitespace: self.options.strict_whitespace,
             fold_case: self.options.ignore_case,
+            strict: self.options.strict,
             line,
         }
     }

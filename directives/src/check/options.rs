@@ -41,7 +41,8 @@ pub struct Options {
     pub verbosity: u8,
     /// Colours are asked for.
     pub color: bool,
-    /// Refuse what LLVM's program passes over: unknown and stacked suffixes, unknown modifiers.
+    /// Refuse what LLVM's program passes over: unknown and stacked suffixes, unknown modifiers, and patterns that can
+    /// never match since their pieces are expressions and their whole is none.
     pub strict: bool,
 }
 

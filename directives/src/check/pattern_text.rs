@@ -18,6 +18,7 @@ pub(super) struct Style {
     pub(super) full_lines: bool,
     pub(super) strict_whitespace: bool,
     pub(super) fold_case: bool,
+    pub(super) strict: bool,
     pub(super) line: Option<usize>,
 }
 
@@ -59,8 +60,12 @@ pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> 
     if !parts.has_substitution() {
         let regex = parts.as_regex(&Values::default()).unwrap_or_default();
         let compiled = Ere::new(&regex, style.fold_case);
-        if let Err(error @ (EreError::Size | EreError::Depth)) = compiled {
-            return Err((whole, CheckErrorKind::Regex(lossy(text), error)));
+        // A whole that is no expression never matches, and a `-NOT` with it never fails.
+        match compiled {
+            Err(error) if style.strict || matches!(error, EreError::Size | EreError::Depth) => {
+                return Err((whole, CheckErrorKind::Regex(lossy(text), error)));
+            }
+            _ => {}
         }
         parts.compiled = Some(compiled);
     }
