@@ -1,8 +1,9 @@
 //! One attempt of one test: its folder, its commands in file order, its record.
 
-use super::command::{Ran, Steps};
+use super::command::Steps;
 use super::compare::{self, Compared};
 use super::judge::{Happened, Trouble, judge};
+use super::outputs::Ran;
 use super::{Run, clock, xfail_of};
 use crate::plan::{Item, LoadedFile};
 use crate::report::Failure;

@@ -12,8 +12,11 @@ pub mod judge;
 pub mod locks;
 mod masked;
 mod matcher;
+mod outputs;
 pub mod placed;
 pub mod schedule;
+mod surroundings;
+mod watch;
 
 use crate::device::Kinds;
 use crate::diag::Problem;
