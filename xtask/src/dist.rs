@@ -5,11 +5,17 @@ use super::{cargo, root, target};
 use std::fs;
 
 /// Files of the folder.
-const FILES: &[&str] = &["runproof", "librunproof_probe_opencl.so", "librunproof_probe_opencl.dylib"];
+const FILES: &[&str] = &[
+    "runproof",
+    "librunproof_probe_cuda.so",
+    "librunproof_probe_opencl.so",
+    "librunproof_probe_opencl.dylib",
+];
 
 /// Builds in release and fills `dist/`.
 pub fn run() -> Result<u8, String> {
-    let built = cargo(&["build", "--release", "-p", "runproof", "-p", "runproof-probe-opencl"])?;
+    let probes = ["-p", "runproof-probe-opencl", "-p", "runproof-probe-cuda"];
+    let built = cargo(&[&["build", "--release", "-p", "runproof"][..], &probes].concat())?;
     if built != 0 {
         return Ok(built);
     }

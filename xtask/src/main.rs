@@ -101,6 +101,8 @@ fn runproof(arguments: &[OsString]) -> Result<u8, String> {
         "-p",
         "runproof-probe-opencl",
         "-p",
+        "runproof-probe-cuda",
+        "-p",
         "runproof-tests",
     ])?;
     if built != 0 {

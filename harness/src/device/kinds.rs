@@ -80,7 +80,7 @@ impl Kinds {
         let mut masks = BTreeMap::new();
         for name in self.names() {
             if let Some(kind) = kind(&name) {
-                masks.extend(inventory::masks(kind, |name| std::env::var(name).ok()));
+                masks.insert(name.clone(), inventory::masks(kind, |name| std::env::var(name).ok()));
             } else if self.declared(&name).next().is_none() {
                 continue;
             }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct Survey {
     fleet: Fleet,
     kinds: BTreeMap<String, Inventory>,
-    masks: BTreeMap<String, String>,
+    masks: BTreeMap<String, BTreeMap<String, String>>,
     present: Vec<Present>,
 }
 
@@ -33,11 +33,12 @@ pub struct Present {
 }
 
 impl Survey {
-    /// Matches `inventories` (by kind) with the fleet. `masks` are the visibility variables that are set.
+    /// Matches `inventories` (by kind) with the fleet. `masks` are the visibility variables that are set, by the
+    /// kind whose devices they hide or choose.
     pub fn new(
         fleet: Fleet,
         inventories: BTreeMap<String, Inventory>,
-        masks: BTreeMap<String, String>,
+        masks: BTreeMap<String, BTreeMap<String, String>>,
     ) -> Self {
         let present = inventories
             .iter()
@@ -162,6 +163,7 @@ impl Survey {
     /// The record of a device that is here.
     pub fn record(&self, present: &Present) -> DeviceRecord {
         let device = &present.device;
+        let masks = self.masks.get(&present.kind).cloned().unwrap_or_default();
         let allowed =
             present.declaration.as_ref().map_or(&[][..], |declaration| &declaration.allowed_overrides);
         DeviceRecord {
@@ -182,8 +184,8 @@ impl Survey {
             runtime: device.platform.clone().unwrap_or_else(|| "unknown".to_owned()),
             software: computes_in_software(device.class),
             agreement: agreement(present),
-            masks: self.masks.clone(),
-            undeclared_overrides: self.masks.keys().filter(|name| !allowed.contains(name)).cloned().collect(),
+            undeclared_overrides: masks.keys().filter(|name| !allowed.contains(name)).cloned().collect(),
+            masks,
         }
     }
 }

@@ -68,7 +68,7 @@ fn arm() -> Result<(u32, BTreeMap<String, i64>), String> {
             context: |dev| deliver(vec![Message::Context { dev, t: realtime() }], false),
         },
     )?;
-    let version = api.version();
+    let version = api.version().map_err(|code| format!("CUPTI answers {code} when asked for its version"))?;
     if version < OLDEST {
         return Err(format!("CUPTI is of version {version}; records are known from {OLDEST} (CUDA 12.0) on"));
     }

@@ -132,11 +132,16 @@ impl Api {
     }
 
     /// CUPTI's own number for its version: 18 for CUDA 12.0, 130000 for 13.0.
-    pub fn version(&self) -> u32 {
+    ///
+    /// # Errors
+    /// The code that it returned: newer versions do not answer without a driver.
+    pub fn version(&self) -> Result<u32, i32> {
         let mut version = 0;
         // SAFETY: a writable number.
-        unsafe { (self.version)(&raw mut version) };
-        version
+        match unsafe { (self.version)(&raw mut version) } {
+            0 => Ok(version),
+            code => Err(code),
+        }
     }
 
     /// Becomes the process's CUPTI client and asks for the callbacks. The first code is that of the subscription,

@@ -119,7 +119,8 @@ fn a_cupti_without_a_driver_gives_codes_that_are_no_success() {
     };
     let messages = said(&[("RUNPROOF_CUPTI", &path)]);
     let Message::Hello(hello) = &messages[0] else { panic!("{messages:?}") };
-    assert!(hello.api_version.parse::<u32>().unwrap() >= 18, "{hello:?}");
-    assert_eq!(hello.rc.len(), 10);
-    assert!(hello.rc.values().any(|code| *code != 0), "{hello:?}");
+    // CUPTI 12 refuses to be armed; CUPTI 13 does not even tell its version.
+    let refused = hello.rc.len() == 10 && hello.rc.values().any(|code| *code != 0);
+    let silent = matches!(&messages[1], Message::Error { what } if what.contains("asked for its version"));
+    assert!(refused != silent, "{messages:?}");
 }

@@ -11,12 +11,13 @@ use nvml_wrapper::{Device as Handle, Nvml};
 use runproof_records::wire::{Device, Message, Sample};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Between two looks at the process lists: a context lives for many of them, also in short programs.
 const PERIOD: Duration = Duration::from_millis(20);
-/// Between the two samples of busy time there have to be about 100 ms.
-const BUSY_WINDOW: Duration = Duration::from_millis(150);
+/// Busy time is counted by the device in steps of about 100 ms: what was done in the last moments of a command is
+/// missing from a sample taken right after it, and turns up in the next command's. Waiting keeps both honest.
+const BUSY_DELAY: Duration = Duration::from_millis(400);
 
 /// One device under watch.
 struct Watched {
@@ -76,7 +77,6 @@ fn look(
     mut recorder: Recorder,
     stopped: &Receiver<()>,
 ) -> Result<(), String> {
-    let begun = Instant::now();
     let mut descent: BTreeMap<i32, bool> = BTreeMap::new();
     let mut running = true;
     while running {
@@ -99,7 +99,7 @@ fn look(
         }
     }
     if watched.iter().any(|device| device.before.is_some()) {
-        std::thread::sleep(BUSY_WINDOW.saturating_sub(begun.elapsed()));
+        std::thread::sleep(BUSY_DELAY);
     }
     for device in &mut watched {
         if !device.list.is_empty() {

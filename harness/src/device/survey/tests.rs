@@ -169,9 +169,11 @@ fn undeclared_overrides_taint() {
     let mut declaration = declared("h200", model("H200*"), "any");
     declaration.allowed_overrides = vec!["ALLOWED_MASK".into()];
     let fleet = Fleet { device: vec![declaration], ..Fleet::default() };
-    let masks =
-        [("ALLOWED_MASK", "0"), ("OTHER_MASK", "1")].map(|(n, v)| (n.to_owned(), v.to_owned())).into();
+    let masks = [("ALLOWED_MASK", "0"), ("OTHER_MASK", "1")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+    let masks: BTreeMap<_, _> = masks.into();
     let found = Inventory::Found(vec![device(0, "H200", None)]);
+    let other = [("THEIR_MASK".to_owned(), "0".to_owned())].into();
+    let masks = [("gpu".to_owned(), masks), ("other".to_owned(), other)].into();
     let survey = Survey::new(fleet, [("gpu".to_owned(), found)].into(), masks);
     let record = survey.record(&survey.present()[0]);
     assert_eq!(record.undeclared_overrides, ["OTHER_MASK"]);
