@@ -260,3 +260,16 @@ fn a_program_that_speaks_for_itself_earns_no_tier_on_the_device() {
     assert_ne!(record["verdict"]["tier"], "T2", "{record}");
     assert_ne!(record["verdict"]["placement"], "placed", "{record}");
 }
+
+#[test]
+fn floors_of_a_suite() {
+    let bed = Bed::suite(&[("t.vx", PASSING), ("u.vx", "// UNSUPPORTED: linux || macos\n// RUN: true\n")]);
+    bed.write("runproof.toml", b"[suite]\nname = \"case\"\nfiles = [\"*.vx\"]\nmin_executed = 2\n");
+    bed.run(&["test"]).check(1, &["error[below-floor]", "passed 1 tests, it must be at least 2"]);
+    // A part says nothing about the whole.
+    bed.run(&["test", "t.vx"]).check(0, &[]);
+    bed.write("runproof.toml", b"[suite]\nname = \"case\"\nfiles = [\"*.vx\"]\nmin_strength_percent = 100\n");
+    bed.write("t.vx", b"// EXEC_RUN: printf 'module a\\n'\n// EXPECT(contains): module\n");
+    bed.write("u.vx", b"// EXEC_RUN: printf 'module b\\n'\n// EXPECT(contains): module\n");
+    bed.run(&["test", "-j1"]).check(1, &["its checks are weak", "the suite wants 100 %"]);
+}

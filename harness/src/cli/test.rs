@@ -13,10 +13,11 @@ use crate::report::{Event, Reporter, Summary};
 use crate::run::{OUTPUT_FOLDER, Options, Run};
 use crate::suite::config::duration;
 use crate::suite::discover::{case_clashes, show};
+use runproof_evidence::read::{Bundle, Test};
 use runproof_records::bundle::Selection;
-use runproof_records::verdict::State;
+use runproof_records::verdict::{SkipKind, State};
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// Runs the suites.
@@ -38,9 +39,20 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
     summary.notes = notes(&setup);
     summary.exit_only = exit_only(&setup);
     judge(&mut summary, args);
-    for problem in export(&options, run.bundle()) {
-        print_problems(&[problem], style);
-        summary.status = summary.status.and(Status::Usage);
+    match Bundle::open(run.bundle()) {
+        Ok(bundle) => {
+            let unwritten = export(&options, &bundle);
+            let below = below_floor(&setup, &bundle);
+            print_problems(&unwritten, style);
+            print_problems(&below, style);
+            summary.status = summary.status.and(if below.is_empty() { Status::Held } else { Status::Failed });
+            summary.status =
+                summary.status.and(if unwritten.is_empty() { Status::Held } else { Status::Usage });
+        }
+        Err(e) => {
+            print_problems(&[Problem::new("bundle", e.to_string())], style);
+            summary.status = summary.status.and(Status::Usage);
+        }
     }
     if let Ok(mut reporter) = reporter.lock() {
         reporter.event(&Event::Closed(&summary));
@@ -161,14 +173,10 @@ fn judge(summary: &mut Summary, args: &TestArgs) {
 }
 
 /// JUnit and CTRF beside the bundle.
-fn export(options: &Options, bundle: &Path) -> Vec<Problem> {
+fn export(options: &Options, bundle: &Bundle) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let bundle = match runproof_evidence::read::Bundle::open(bundle) {
-        Ok(bundle) => bundle,
-        Err(e) => return vec![Problem::new("bundle", e.to_string())],
-    };
-    let junit = runproof_evidence::export::junit(&bundle).map_err(|e| e.to_string());
-    let ctrf = runproof_evidence::export::ctrf(&bundle).map_err(|e| e.to_string());
+    let junit = runproof_evidence::export::junit(bundle).map_err(|e| e.to_string());
+    let ctrf = runproof_evidence::export::ctrf(bundle).map_err(|e| e.to_string());
     for (suffix, text) in [("junit.xml", junit), ("ctrf.json", ctrf)] {
         let path = options.out.join(format!("{}.{suffix}", bundle.run.id));
         let written = text.and_then(|t| std::fs::write(&path, t).map_err(|e| e.to_string()));
@@ -180,4 +188,26 @@ fn export(options: &Options, bundle: &Path) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Suites that executed and passed fewer tests than they say they must. A run of a part says nothing about the whole.
+fn below_floor(setup: &Setup, bundle: &Bundle) -> Vec<Problem> {
+    if bundle.run.selection.partial {
+        return Vec::new();
+    }
+    let problem = |suite: &crate::plan::LoadedSuite| {
+        let floor = suite.suite.config().suite.min_executed?;
+        let mut tests = bundle.tests.iter().filter(|t| t.key.suite == suite.suite.name);
+        let passed = tests.clone().filter(|t| matches!(t.state(), State::Passed | State::Flaky)).count();
+        // A suite that has nothing to do with the devices of this run is not measured by it.
+        let elsewhere = |t: &Test| t.last().and_then(|r| r.verdict.skip) == Some(SkipKind::NotPlacedHere);
+        (passed < floor as usize && !tests.all(elsewhere)).then(|| {
+            Problem::new(
+                "below-floor",
+                format!("suite `{}` passed {passed} tests, it must be at least {floor}", suite.suite.name),
+            )
+            .help("see the skips above; `[suite] min_executed` is the floor")
+        })
+    };
+    setup.plan.suites.iter().filter_map(problem).collect()
 }

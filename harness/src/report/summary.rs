@@ -75,7 +75,8 @@ impl Summary {
         if verdict.state == State::Flaky {
             self.flaky.push((id(&record.key), verdict.reason.clone()));
         }
-        if record.result.strength.as_ref().is_some_and(|s| s.rejected < s.tried) {
+        let passed = matches!(verdict.state, State::Passed | State::Flaky);
+        if passed && record.result.strength.as_ref().is_some_and(|s| s.rejected < s.tried) {
             self.weak.push(id(&record.key));
         }
     }

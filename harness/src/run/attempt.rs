@@ -176,6 +176,15 @@ fn conclude(run: &Run<'_>, item: &Item, number: u32, started: Instant, mut state
             state.compared = None;
         }
     }
+    let floor = u64::from(file.settings.min_strength_percent);
+    if let Some(Strength { rejected, tried }) = state.strength
+        && u64::from(rejected) * 100 < floor * u64::from(tried)
+    {
+        let message = format!(
+            "its checks are weak: they reject {rejected} of {tried} foreign outputs, the suite wants {floor} %"
+        );
+        state.trouble(Trouble::Failed, first_span(file), message);
+    }
     let happened = Happened {
         troubles: state.points.iter().map(|(t, p)| (*t, p.message.clone())).collect(),
         executions: file.test.steps.iter().filter(|s| matches!(s, Step::Command(c) if c.exec)).count(),
