@@ -51,13 +51,16 @@ fn judged(text: &str) -> (CommandPlacement, Vec<runproof_records::record::ProbeU
     let placements = resolve("npu", &fleet, &kinds).unwrap();
     assert_eq!(placements[0].id, "npu:0");
     let device = placements[0].devices[0].wire.clone();
-    assert_eq!(kinds.point_at("npu", &device), [("NPU_VISIBLE".to_owned(), "NPU-1".to_owned())]);
+    assert_eq!(
+        kinds.point_at("npu", std::slice::from_ref(&device)),
+        [("NPU_VISIBLE".to_owned(), "NPU-1".to_owned())]
+    );
     assert!(kinds.hide("npu", "/".as_ref()).is_some() && !kinds.has_witness("npu"));
 
     let own = i32::try_from(std::process::id()).unwrap();
     let session = Session::open(NONCE, kinds.arm("npu").unwrap(), &BTreeMap::new(), own).unwrap();
     let started = realtime();
-    let witness = kinds.start_outer("npu", &session);
+    let witness = kinds.start_outer("npu", &[], &session);
     let wait = "while ! [ -e \"$0\" ]; do sleep 0.01; done";
     let command = Command::new("sh").args(["-c", wait]).arg(&done).envs(session.env()).status();
     assert!(command.unwrap().success());

@@ -5,8 +5,9 @@
 //! puts them together, `run` matches; `ere` is the expression engine.
 //!
 //! Where it differs from that program, on purpose: an `--implicit-check-not` that is no pattern is refused, not just
-//! complained of; so is a `-D#N=` without a value, which that program does not survive. Nesting, counts and sizes that it takes until memory
-//! or time run out are refused from a bound on, and arguments are not read from `@FILE`.
+//! complained of; so is a `-D#N=` without a value, which that program does not survive; and a back-reference that fails
+//! at the very end of the input is no match, which its engine takes for one. Nesting, counts and sizes that it takes
+//! until memory or time run out are refused from a bound on, and arguments are not read from `@FILE`.
 //!
 //! What must not enter: files, processes, the environment, and the harness's own directives.
 

@@ -5,6 +5,7 @@
 //! still holds; the probe answers with [`Message::Forced`]. All times are `CLOCK_REALTIME` nanoseconds.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Environment variable that names the socket: `unix:/path`.
 pub const SINK_VARIABLE: &str = "RUNPROOF_SINK";
@@ -222,7 +223,7 @@ pub struct Hello {
     /// Version of that interface.
     pub api_version: String,
     /// Return codes by name (`subscribe`, `register`, `enable.10`, …); anything but 0 makes the run inconclusive.
-    pub rc: std::collections::BTreeMap<String, i64>,
+    pub rc: BTreeMap<String, i64>,
     /// Parent process as the process sees it.
     pub ppid: i32,
     /// Start time of the process in clock ticks since boot (`/proc/self/stat` field 22).
@@ -275,6 +276,9 @@ pub struct Device {
     /// MIG instance `GI/CI`, when it is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mig: Option<String>,
+    /// More that the interface tells, by the names that fleet facts use (`l2_bytes`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub facts: BTreeMap<String, u64>,
 }
 
 /// What kind of thing computes.
@@ -341,6 +345,9 @@ pub struct Sample {
     pub end: u64,
     /// Processes that hold a context: (process id outside any namespace, bytes).
     pub procs: Vec<(i32, u64)>,
+    /// Those of them that descended from the harness when they were first listed.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub of_run: Vec<i32>,
     /// Nanoseconds that the device's units were busy over the window, averaged over units; absent where
     /// the device has no such counter.
     #[serde(skip_serializing_if = "Option::is_none", default)]

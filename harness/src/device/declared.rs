@@ -175,6 +175,7 @@ mod tests {
             driver: "d".into(),
             visible: true,
             mig: None,
+            facts: std::collections::BTreeMap::new(),
         };
         let found = Inventory::Found(vec![device.clone(), Device { dev: 1, uuid: None, ..device }]);
         let (stdout, _, code) = answer(&found);

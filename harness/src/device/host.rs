@@ -33,6 +33,7 @@ impl DeviceKind for Host {
             driver: kernel_release(),
             visible: true,
             mig: None,
+            facts: std::collections::BTreeMap::new(),
         }])
     }
 }

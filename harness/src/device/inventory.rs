@@ -103,6 +103,7 @@ mod tests {
             driver: "d".into(),
             visible: true,
             mig: None,
+            facts: BTreeMap::new(),
         };
         Inventory::Found((0..n).map(device).collect())
     }

@@ -4,7 +4,9 @@
 use super::fleet::FleetFile;
 use super::survey::Survey;
 use super::{DeviceKind, Inventory, KINDS, WITHOUT_PROBE, declared, inventory, kind};
-use crate::probe::{Arming, Library, LibraryMissing, Observation, Outer, Session, find_library};
+use crate::probe::{
+    Arming, Library, LibraryMissing, Observation, Outer, Recorder, Session, Watch, find_library,
+};
 use runproof_records::fleet::{Fleet, ProbeDecl};
 use runproof_records::record::ProbeUse;
 use runproof_records::verdict::Grade;
@@ -23,6 +25,7 @@ pub struct Kinds {
 /// The outer probes of one command.
 pub struct Witness {
     outer: Vec<Outer>,
+    watch: Option<Watch>,
     failed: Option<String>,
 }
 
@@ -31,7 +34,9 @@ impl Witness {
     pub fn stop(self) -> Option<String> {
         // All are stopped, whatever became of the first.
         let ended: Vec<_> = self.outer.into_iter().map(Outer::stop).collect();
-        self.failed.or_else(|| ended.into_iter().find_map(Result::err).map(|error| error.to_string()))
+        let watched = self.watch.map_or(Ok(()), Watch::stop).err();
+        let ended = || ended.into_iter().find_map(Result::err).map(|error| error.to_string());
+        self.failed.or(watched).or_else(ended)
     }
 }
 
@@ -103,13 +108,20 @@ impl Kinds {
         Ok(armings)
     }
 
-    /// Environment that points a program at a device.
-    pub fn point_at(&self, name: &str, device: &Device) -> Vec<(String, String)> {
+    /// Environment that points a program at the devices of its test.
+    pub fn point_at(&self, name: &str, devices: &[Device]) -> Vec<(String, String)> {
         let declared = self.declared(name).flat_map(|probe| {
             let plain = probe.env.iter().filter(|(_, value)| library(probe, value).is_none());
-            plain.map(|(variable, value)| (variable.clone(), substituted(value, device)))
+            plain.filter_map(|(variable, value)| {
+                Some((variable.clone(), substituted(value, devices.first()?)))
+            })
         });
-        declared.chain(kind(name).map(|kind| kind.point_at(device)).unwrap_or_default()).collect()
+        declared.chain(kind(name).map(|kind| kind.point_at(devices)).unwrap_or_default()).collect()
+    }
+
+    /// The index by which a program that was pointed at `devices` finds the first of them.
+    pub fn index_for_program(&self, name: &str, device: &Device) -> u32 {
+        if kind(name).is_some_and(DeviceKind::renumbers) { 0 } else { device.dev }
     }
 
     /// Environment that hides every device of a kind; `None` when they cannot be hidden. `empty` is an empty
@@ -127,12 +139,20 @@ impl Kinds {
     /// is the observer itself.
     pub fn has_witness(&self, name: &str) -> bool {
         let has = |role| self.declared(name).any(|probe| probe.role == role);
-        kind(name).is_some_and(DeviceKind::has_witness) || (has(Role::Inner) && has(Role::Outer))
+        kind(name).and_then(DeviceKind::witness).is_some() || (has(Role::Inner) && has(Role::Outer))
     }
 
-    /// Starts the outer probes of a kind.
-    pub fn start_outer(&self, name: &str, session: &Session) -> Witness {
-        let mut witness = Witness { outer: Vec::new(), failed: None };
+    /// Starts the outer probes of a kind for a command on `devices`.
+    pub fn start_outer(&self, name: &str, devices: &[Device], session: &Session) -> Witness {
+        let mut witness = Witness { outer: Vec::new(), watch: None, failed: None };
+        if let Some(kind) = kind(name)
+            && let Some(id) = kind.witness()
+        {
+            match kind.watch(devices, Recorder::new(session, id)) {
+                Ok(watch) => witness.watch = Some(watch),
+                Err(why) => witness.failed = Some(why),
+            }
+        }
         let outer = self.declared(name).filter(|probe| probe.role == Role::Outer);
         for (position, probe) in (0..).zip(outer) {
             match Outer::start(session, &probe.kind, &probe.start, position) {
@@ -165,6 +185,13 @@ impl Kinds {
         probes.extend(self.declared(name).filter(|probe| probe.role == Role::Outer).map(|probe| ProbeUse {
             id: probe.kind.clone(),
             version: version.clone(),
+            role: Role::Outer,
+            grade: Grade::Event,
+            library: None,
+        }));
+        probes.extend(kind(name).and_then(DeviceKind::witness).map(|id| ProbeUse {
+            id: id.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             role: Role::Outer,
             grade: Grade::Event,
             library: None,

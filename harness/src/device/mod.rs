@@ -11,6 +11,7 @@ pub mod host;
 pub mod inventory;
 pub mod survey;
 
+mod cuda;
 mod declared;
 mod kinds;
 mod opencl;
@@ -21,6 +22,7 @@ pub use kinds::{Kinds, Witness};
 pub use unusable::Unusable;
 
 use crate::plan::Placement;
+use crate::probe::{Recorder, Watch};
 use fleet::FleetFile;
 use runproof_records::fleet::FactValue;
 use runproof_records::wire::{Device, DeviceClass};
@@ -90,9 +92,14 @@ pub trait DeviceKind: Sync {
         &[]
     }
 
-    /// Environment that points a program at `device`, beside its index on the command line.
-    fn point_at(&self, _device: &Device) -> Vec<(String, String)> {
+    /// Environment that points a program at `devices`, in this order, beside an index on its command line.
+    fn point_at(&self, _devices: &[Device]) -> Vec<(String, String)> {
         Vec::new()
+    }
+
+    /// Whether [`Self::point_at`] hides all other devices, so that the program counts its own from 0.
+    fn renumbers(&self) -> bool {
+        false
     }
 
     /// Environment that hides every device of this kind, for the negative control. `empty` is a folder with
@@ -106,18 +113,26 @@ pub trait DeviceKind: Sync {
         None
     }
 
-    /// Whether an outer witness watches devices of this kind and has to agree.
-    fn has_witness(&self) -> bool {
-        false
+    /// Id of the outer witness that watches devices of this kind and has to agree, `cuda.nvml`.
+    fn witness(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Starts that witness for one command on `devices`. Asked only where there is one.
+    ///
+    /// # Errors
+    /// Why it cannot look.
+    fn watch(&self, _devices: &[Device], _recorder: Recorder) -> Result<Watch, String> {
+        Err("this kind has no witness".to_owned())
     }
 }
 
 /// Every kind that this build can find and witness.
-pub static KINDS: &[&dyn DeviceKind] = &[&host::Host, &opencl::OpenCl];
+pub static KINDS: &[&dyn DeviceKind] = &[&host::Host, &opencl::OpenCl, &cuda::Cuda];
 
 /// Kinds that are known by name and for which this build has no probe. A device of such a kind may be here
 /// or not: this build cannot say.
-pub const WITHOUT_PROBE: &[&str] = &["cuda", "ane"];
+pub const WITHOUT_PROBE: &[&str] = &["ane"];
 
 /// The table entry of `name`.
 pub fn kind(name: &str) -> Option<&'static dyn DeviceKind> {
@@ -161,7 +176,7 @@ pub fn resolve(name: &str, fleet: &FleetFile, kinds: &Kinds) -> Result<Vec<Place
 }
 
 /// The facts of a device by name, for corroboration with the fleet's declarations.
-pub fn facts(device: &Device) -> BTreeMap<&'static str, FactValue> {
+pub fn facts(device: &Device) -> BTreeMap<&str, FactValue> {
     let number = |value: u64| FactValue::Integer(i64::try_from(value).unwrap_or(i64::MAX));
     let text = |value: &str| FactValue::Text(value.to_owned());
     let mut facts = BTreeMap::from([
@@ -179,6 +194,7 @@ pub fn facts(device: &Device) -> BTreeMap<&'static str, FactValue> {
         ("bus", &device.pci),
         ("mig", &device.mig),
     ];
+    facts.extend(device.facts.iter().map(|(name, value)| (name.as_str(), number(*value))));
     facts.extend(optional.into_iter().filter_map(|(name, value)| Some((name, text(value.as_ref()?)))));
     facts
 }

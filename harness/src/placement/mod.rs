@@ -83,7 +83,10 @@ pub fn decide(question: &Question<'_>) -> CommandPlacement {
     inconclusive.extend(seen.signs());
     inconclusive.extend(witness.sign.clone());
 
-    let (outcome, reason) = conclude(question, &seen, &placed, &inconclusive);
+    let (outcome, mut reason) = conclude(question, &seen, &placed, &inconclusive);
+    if outcome == PlacementOutcome::Placed {
+        reason.extend(witness.weak.iter().flat_map(|why| ["; ", why]));
+    }
     CommandPlacement {
         command: question.command,
         raw: question.raw.0.to_owned(),

@@ -24,6 +24,7 @@ fn gpu(n: u32) -> Device {
         driver: "580.1".into(),
         visible: true,
         mig: None,
+        facts: std::collections::BTreeMap::new(),
     }
 }
 
@@ -47,7 +48,7 @@ fn hello() -> Hello {
 }
 
 fn kernel(name: &str, dev: u32, start: u64, end: u64) -> Message {
-    let grid = vec![1];
+    let grid = vec![132];
     Message::Kernel(Kernel { name: name.into(), dev, stream: 0, start, end, grid, block: vec![], corr: 1 })
 }
 
@@ -62,6 +63,7 @@ fn sample(uuid: &str, procs: &[i32], busy: Option<u64>) -> Message {
         start: START,
         end: END,
         procs,
+        of_run: vec![],
         busy_ns: busy,
         source: "list".into(),
     })
@@ -343,8 +345,8 @@ fn the_outer_witness_has_to_agree() {
     check(|w| w.outer.clear(), Inconclusive, "nothing was sampled of GPU-0");
     check(|w| w.witness_failed = Some("it hung"), Inconclusive, "it hung");
     check(|w| w.outer = vec![sample("GPU-0", &[], Some(0))], Inconclusive, "lists no process of the command");
-    check(|w| w.outer = vec![sample("GPU-0", &[100], Some(0))], Inconclusive, "busy for 0 ns");
-    check(|w| w.outer = vec![sample("GPU-0", &[100], None)], Placed, "matmul");
+    check(|w| w.outer = vec![sample("GPU-0", &[100], Some(0))], Inconclusive, "it was for 0 ns");
+    check(|w| w.outer = vec![sample("GPU-0", &[100], None)], Placed, "no busy counter");
     check(|w| w.outer = vec![sample("GPU-0", &[100, 7], Some(90_000))], Inconclusive, "process 7");
     check(
         |w| w.outer = vec![sample("GPU-1", &[100], Some(90_000))],
@@ -355,7 +357,49 @@ fn the_outer_witness_has_to_agree() {
         w.messages()[3] = kernel("matmul", 0, START + 100, START + 2_100);
         w.outer = vec![sample("GPU-0", &[100], Some(0))];
     };
-    check(outer_below_floor, Placed, "matmul");
+    check(outer_below_floor, Placed, "too little for the counter");
+}
+
+#[test]
+fn a_claim_is_weighed_by_the_units_that_the_groups_can_fill() {
+    // 90 µs on one of 132 units are 681 ns of the device, below what the counter sees; on all of them they are not.
+    let grid = |groups: u64| {
+        move |w: &mut World| {
+            if let Message::Kernel(kernel) = &mut w.messages()[3] {
+                kernel.grid = vec![groups, 1, 1];
+            }
+            w.outer = vec![sample("GPU-0", &[100], Some(5_000))];
+        }
+    };
+    check(grid(1), Placed, "681 ns of busy time are too little");
+    check(grid(12), Placed, "matmul");
+    check(grid(132), Inconclusive, "busy for 90000 ns, and it was for 5000 ns");
+    check(grid(u64::MAX), Inconclusive, "busy for 90000 ns");
+}
+
+#[test]
+fn a_process_that_touched_the_device_unseen_is_a_sign() {
+    let of_run = |procs: &[i32]| {
+        let Message::Sample(mut sample) = sample("GPU-0", procs, Some(90_000)) else { unreachable!() };
+        sample.of_run = procs.to_vec();
+        vec![Message::Sample(sample)]
+    };
+    check(|w| w.outer = of_run(&[100]), Placed, "matmul");
+    check(|w| w.outer = of_run(&[100, 7]), Inconclusive, "touched, unobserved: the driver lists process 7");
+    let silent = |w: &mut World| {
+        (w.peers.clear(), w.inner.clear());
+        w.outer = of_run(&[7]);
+    };
+    let mut world = honest();
+    silent(&mut world);
+    let decided = world.decide();
+    assert!(decided.inconclusive.iter().any(|sign| sign.contains("lists process 7")), "{decided:?}");
+    // Somebody else's work beside a program that claims nothing changes nothing.
+    let beside = |w: &mut World| {
+        w.messages().truncate(3);
+        w.outer = vec![sample("GPU-0", &[100, 7], Some(6_000_000))];
+    };
+    check(beside, NotPlaced, "context on GPU-0, 0 kernels");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! What the outer witness says to the inner probe's claim.
 //!
-//! Numbers are those of the measurements behind the specification: busy time of the device is a lower
-//! bound, and a claim below 3 µs is below what it can see.
+//! Numbers are those of the measurements behind the specification: a listed process has a context and need not
+//! have computed; busy time of the device is a lower bound, and a claim below 3 µs is below what it can see.
 
 use super::process::Process;
 use super::work::Seen;
 use super::{Question, label};
-use runproof_records::wire::{Message, Role, Sample};
+use runproof_records::wire::{Device, Message, Role, Sample};
+use std::collections::BTreeSet;
 
 /// Claims below this are below the witness.
 const CLAIM_FLOOR_NS: u64 = 3_000;
@@ -16,17 +17,61 @@ pub(super) struct Witness {
     pub word: &'static str,
     /// Why the evidence is inconclusive because of it.
     pub sign: Option<String>,
+    /// Why an agreement is worth less than it could be.
+    pub weak: Option<String>,
+}
+
+impl Witness {
+    fn signed(word: &'static str, sign: String) -> Self {
+        Self { word, sign: Some(sign), weak: None }
+    }
+
+    fn missing(why: &str) -> Self {
+        Self::signed("missing", format!("no outer witness: {why}"))
+    }
 }
 
 pub(super) fn ask(question: &Question<'_>, accepted: &[&Process<'_>], seen: &Seen) -> Witness {
     if !question.has_witness {
-        return Witness { word: "none", sign: None };
+        return Witness { word: "none", sign: None, weak: None };
     }
-    let missing = |why: String| Witness { word: "missing", sign: Some(format!("no outer witness: {why}")) };
     if let Some(why) = question.witness_failed {
-        return missing(why.to_owned());
+        return Witness::missing(why);
     }
-    let samples: Vec<&Sample> = question
+    let inner = accepted.iter().filter(|process| process.peer.role == Role::Inner);
+    let pids: BTreeSet<i32> = inner.map(|process| process.peer.pid).collect();
+    let mut weak = None;
+    for device in question.devices {
+        let name = label(device);
+        let samples = samples(question, device);
+        if let Some(pid) = unobserved(&samples, &pids) {
+            return Witness::signed(
+                "contradicts",
+                format!(
+                    "touched, unobserved: the driver lists process {pid} of this command on {name}, and no \
+                     accepted probe speaks from it"
+                ),
+            );
+        }
+        let claim = seen.claimed_busy_ns(&name);
+        // No claim on a device is nothing to contradict.
+        if !seen.has_kernels(&name) {
+            continue;
+        }
+        if samples.is_empty() {
+            return Witness::missing(&format!("nothing was sampled of {name} during the command"));
+        }
+        match held_against(&samples, &pids, &name, claim) {
+            Ok(found) => weak = weak.or(found),
+            Err(contradiction) => return Witness::signed("contradicts", contradiction),
+        }
+    }
+    Witness { word: "agrees", sign: None, weak }
+}
+
+/// What was sampled of `device` while the command ran.
+fn samples<'a>(question: &Question<'a>, device: &Device) -> Vec<&'a Sample> {
+    question
         .observation
         .lines
         .iter()
@@ -36,44 +81,45 @@ pub(super) fn ask(question: &Question<'_>, accepted: &[&Process<'_>], seen: &See
             _ => None,
         })
         .filter(|sample| sample.start < question.window.1 && sample.end > question.window.0)
-        .collect();
-    let inner = accepted.iter().filter(|process| process.peer.role == Role::Inner);
-    let pids: Vec<i32> = inner.map(|process| process.peer.pid).collect();
-    for device in question.devices {
-        let name = label(device);
-        let claim = seen.kernel_ns(&name);
-        // No claim on a device is nothing to contradict.
-        if claim == 0 {
-            continue;
-        }
-        let of_device: Vec<_> =
-            samples.iter().filter(|sample| device.uuid.as_ref() == Some(&sample.uuid)).collect();
-        if of_device.is_empty() {
-            return missing(format!("nothing was sampled of {name} during the command"));
-        }
-        if let Some(contradiction) = contradiction(&of_device, &pids, &name, claim) {
-            return Witness { word: "contradicts", sign: Some(contradiction) };
-        }
-    }
-    Witness { word: "agrees", sign: None }
+        .filter(|sample| device.uuid.as_ref() == Some(&sample.uuid))
+        .collect()
 }
 
-fn contradiction(samples: &[&&Sample], pids: &[i32], name: &str, claim: u64) -> Option<String> {
+/// A process of the command that holds a context and whose probe nobody heard.
+fn unobserved(samples: &[&Sample], pids: &BTreeSet<i32>) -> Option<i32> {
+    samples.iter().flat_map(|sample| &sample.of_run).copied().find(|pid| !pids.contains(pid))
+}
+
+/// A weakness of the agreement, or the contradiction.
+fn held_against(
+    samples: &[&Sample],
+    pids: &BTreeSet<i32>,
+    name: &str,
+    claim: u64,
+) -> Result<Option<String>, String> {
     let listed = || samples.iter().flat_map(|sample| &sample.procs).map(|(pid, _)| *pid);
     if let Some(foreign) = listed().find(|pid| !pids.contains(pid)) {
-        return Some(format!("process {foreign}, which is not of this command, was on {name} meanwhile"));
+        return Err(format!("process {foreign}, which is not of this command, was on {name} meanwhile"));
     }
     if listed().next().is_none() {
-        return Some(format!(
+        return Err(format!(
             "the probe claims kernels on {name}, where the driver lists no process of the command"
         ));
     }
     let busy: Vec<u64> = samples.iter().filter_map(|sample| sample.busy_ns).collect();
     let total: u64 = busy.iter().sum();
-    if !busy.is_empty() && claim >= CLAIM_FLOOR_NS && total < claim / 2 {
-        return Some(format!(
-            "the probe claims {claim} ns of kernels on {name}, which was busy for {total} ns"
+    if busy.is_empty() {
+        return Ok(Some(format!("{name} has no busy counter: its witness is the process list alone")));
+    }
+    if claim < CLAIM_FLOOR_NS {
+        return Ok(Some(format!(
+            "{claim} ns of busy time are too little for the counter of {name}: its witness is the process list alone"
+        )));
+    }
+    if total < claim / 2 {
+        return Err(format!(
+            "the probe claims that kernels kept {name} busy for {claim} ns, and it was for {total} ns"
         ));
     }
-    None
+    Ok(None)
 }

@@ -25,6 +25,8 @@ pub(super) struct Item {
     pub count: u64,
     /// Duration of all of them, nanoseconds.
     pub ns: u64,
+    /// Nanoseconds that all of them kept the device's units busy at least, averaged over the units.
+    pub busy_ns: u64,
     /// Bytes of each of them.
     pub bytes: u64,
     /// Strength of the record.
@@ -45,6 +47,7 @@ pub(super) struct Seen {
 struct Local {
     label: String,
     position: Option<usize>,
+    units: u64,
     flaw: Option<String>,
     context: bool,
 }
@@ -114,7 +117,7 @@ impl Seen {
             }
         };
         let position = question.devices.iter().position(|asked| same_device(asked, device));
-        Local { label, position, flaw, context: false }
+        Local { label, position, units: device.units, flaw, context: false }
     }
 
     /// Signs of inconclusive evidence among the records.
@@ -141,12 +144,17 @@ impl Seen {
             .collect()
     }
 
-    /// Nanoseconds of good kernels on the device with this label.
-    pub fn kernel_ns(&self, device: &str) -> u64 {
+    /// Whether good kernels ran on the device with this label.
+    pub fn has_kernels(&self, device: &str) -> bool {
+        self.items.iter().any(|item| item.record == "kernel" && item.device == device && item.flaw.is_none())
+    }
+
+    /// Nanoseconds that good kernels claim to have kept the units of the device with this label busy.
+    pub fn claimed_busy_ns(&self, device: &str) -> u64 {
         self.items
             .iter()
             .filter(|item| item.record == "kernel" && item.device == device && item.flaw.is_none())
-            .map(|item| item.ns)
+            .map(|item| item.busy_ns)
             .sum()
     }
 
@@ -210,6 +218,8 @@ struct Reported {
     source: Option<u32>,
     count: u64,
     ns: u64,
+    /// Groups of a kernel, which work on one unit each.
+    groups: u64,
     bytes: u64,
     start: u64,
     end: u64,
@@ -224,12 +234,17 @@ impl Reported {
             source: None,
             count: 1,
             ns: end.saturating_sub(start),
+            groups: 1,
             bytes,
             start,
             end,
         };
         Some(match message {
-            Message::Kernel(kernel) => one("kernel", &kernel.name, kernel.dev, 0, kernel.start, kernel.end),
+            Message::Kernel(kernel) => Self {
+                groups: kernel.grid.iter().fold(1, |groups, extent| groups.saturating_mul(*extent)),
+                ..one("kernel", &kernel.name, kernel.dev, 0, kernel.start, kernel.end)
+            },
+            // A sum does not say how many groups each of its kernels had: at least one.
             Message::KernelAgg { name, dev, n, ns, first, last } => {
                 Self { count: *n, ns: *ns, ..one("kernel", name, *dev, 0, *first, *last) }
             }
@@ -272,6 +287,7 @@ impl Reported {
             source,
             count: self.count,
             ns: self.ns,
+            busy_ns: share(self.ns, self.groups, local.map_or(1, |local| local.units)),
             bytes: self.bytes,
             grade: Grade::Event,
             flaw,
@@ -296,6 +312,13 @@ impl Reported {
     }
 }
 
+/// The part of `ns` that `groups` keep `units` busy on average, when each takes one.
+fn share(ns: u64, groups: u64, units: u64) -> u64 {
+    let units = units.max(1);
+    let busy = u128::from(ns) * u128::from(groups.clamp(1, units)) / u128::from(units);
+    u64::try_from(busy).unwrap_or(ns)
+}
+
 /// Plans and energy windows are about the test's first device, whoever reports them.
 fn plan_or_energy(question: &Question<'_>, message: &Message) -> Option<Item> {
     let device = question.devices.first().map(label).unwrap_or_default();
@@ -307,6 +330,7 @@ fn plan_or_energy(question: &Question<'_>, message: &Message) -> Option<Item> {
         source: None,
         count: 1,
         ns,
+        busy_ns: 0,
         bytes: 0,
         grade,
         flaw: None,

@@ -8,11 +8,13 @@ mod outer;
 mod peer;
 mod session;
 mod stream;
+mod watch;
 
 pub use library::{Library, LibraryMissing, find_library};
 pub use outer::{Outer, OuterError};
-pub use peer::Peer;
+pub use peer::{Peer, descends_from_here};
 pub use session::{ArmError, Arming, Flushed, Observation, Session};
+pub use watch::{Recorder, Watch};
 
 use runproof_records::record::TestKey;
 use sha2::{Digest as _, Sha256};

@@ -98,6 +98,11 @@ fn descends(pid: i32, ancestor: i32) -> bool {
     false
 }
 
+/// Whether process `pid` descends from this one.
+pub fn descends_from_here(pid: i32) -> bool {
+    i32::try_from(std::process::id()).is_ok_and(|own| descends(pid, own))
+}
+
 fn executable(pid: i32) -> String {
     std::fs::read_link(format!("/proc/{pid}/exe"))
         .map(|path| path.to_string_lossy().into_owned())

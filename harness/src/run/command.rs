@@ -145,7 +145,10 @@ impl<'r, 'p> Steps<'r, 'p> {
                 let record = &device.record;
                 s.value("%{device}", &record.id)
                     .value("%{device.kind}", &record.kind)
-                    .value("%{device.index}", device.wire.dev.to_string())
+                    .value(
+                        "%{device.index}",
+                        self.run.kinds.index_for_program(&record.kind, &device.wire).to_string(),
+                    )
                     .value("%{device.uuid}", record.identity.uuid.clone().unwrap_or_default())
                     .value("%{device.capability}", &record.capability);
             }
@@ -195,8 +198,8 @@ impl<'r, 'p> Steps<'r, 'p> {
         let (once, placement) = if let Some(why) = lock_trouble {
             (self.refused_to_start(step, role, &step.command, &why)?, None)
         } else if observe {
-            let device = self.devices()[0].clone();
-            let steer = self.run.kinds.point_at(&device.record.kind, &device.wire);
+            let devices: Vec<_> = self.devices().iter().map(|d| d.wire.clone()).collect();
+            let steer = self.run.kinds.point_at(&self.devices()[0].record.kind, &devices);
             let observed = self.observed(step, role, steer)?;
             (observed.once, observed.placement)
         } else {
@@ -251,7 +254,8 @@ impl<'r, 'p> Steps<'r, 'p> {
             .map(|(k, v)| (k.to_string_lossy().into_owned(), v.to_string_lossy().into_owned()))
             .collect();
         env.extend(steer);
-        let witness = self.run.kinds.start_outer(&kind, &session);
+        let devices: Vec<_> = self.devices().iter().map(|d| d.wire.clone()).collect();
+        let witness = self.run.kinds.start_outer(&kind, &devices, &session);
         let once = self.once(step, role, &step.command, &env, &|until: Instant| {
             session.flush(until.saturating_duration_since(Instant::now()));
         })?;

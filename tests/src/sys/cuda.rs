@@ -109,6 +109,7 @@ pub fn facts(index: usize) -> Result<wire::Device, String> {
     // SAFETY: the device was listed by the driver.
     let memory = unsafe { device::total_mem(device) }.good("cuDeviceTotalMem")?;
     Ok(wire::Device {
+        facts: std::collections::BTreeMap::new(),
         dev: u32::try_from(index).unwrap_or(0),
         uuid: Some(format!(
             "GPU-{}-{}-{}-{}-{}",

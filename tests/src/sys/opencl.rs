@@ -86,6 +86,7 @@ pub fn facts(index: usize) -> Result<wire::Device, String> {
         String::from_utf8_lossy(text).trim().to_owned()
     };
     Ok(wire::Device {
+        facts: std::collections::BTreeMap::new(),
         dev: 0,
         uuid: None,
         name: text(api.get_device_info, device, DEVICE_NAME),

@@ -74,7 +74,7 @@ impl<'p, 't> Run<'p, 't> {
     /// The leftmost of the longest matches in `from..=to`.
     pub(super) fn leftmost(&self, from: usize, to: usize, scratch: &mut Scratch) -> Option<(usize, usize)> {
         if self.program.staged {
-            return self.leftmost_by_start(from, to, scratch);
+            return self.leftmost_staged(from, to, scratch);
         }
         scratch.begin(self.program);
         let mut best: Option<(usize, usize)> = None;
@@ -106,13 +106,39 @@ impl<'p, 't> Run<'p, 't> {
         }
     }
 
-    fn leftmost_by_start(&self, from: usize, to: usize, scratch: &mut Scratch) -> Option<(usize, usize)> {
-        let mut at = from;
+    /// As [`Run::leftmost`] where boundaries are passed in stages, which mixes up the order of the threads: one pass
+    /// tells whether there is a match and where no search was under way before it, then each start is tried.
+    fn leftmost_staged(&self, from: usize, to: usize, scratch: &mut Scratch) -> Option<(usize, usize)> {
+        let mut start = self.last_idle(from, to, scratch)?;
         loop {
-            at = self.candidate(at, to)?;
-            if let Some(end) = self.longest(at, to, scratch) {
-                return Some((at, end));
+            start = self.candidate(start, to)?;
+            if let Some(end) = self.longest(start, to, scratch) {
+                return Some((start, end));
             }
+            start += 1;
+        }
+    }
+
+    /// The last place before the first end of a match at which nothing was under way; nothing without a match.
+    fn last_idle(&self, from: usize, to: usize, scratch: &mut Scratch) -> Option<usize> {
+        scratch.begin(self.program);
+        let (mut at, mut idle) = (from, from);
+        let mut accepted = false;
+        loop {
+            if scratch.threads.is_empty() && scratch.waiting.is_empty() && !accepted {
+                at = self.candidate(at, to)?;
+                scratch.round += 1;
+                idle = at;
+            }
+            accepted |= self.may_start(at) && self.reach(self.steps.0, at, at, scratch);
+            accepted |= self.boundaries(at, scratch);
+            if accepted {
+                return Some(idle);
+            }
+            if at >= to {
+                return None;
+            }
+            accepted = self.step(at, scratch);
             at += 1;
         }
     }

@@ -142,4 +142,5 @@ fn time_is_linear_where_backtracking_is_not() {
     let text = "a".repeat(20_000);
     absent("(a*)*(a*)*(a|aa)*b", &text);
     absent("(a|a)(a|a)*(aa|a)*[bc]", &text);
+    absent("[[:<:]].*([bc][[:>:]])", &"a ".repeat(20_000));
 }

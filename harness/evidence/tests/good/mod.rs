@@ -415,6 +415,7 @@ fn observe(
         driver: device.driver.clone(),
         visible: true,
         mig: None,
+        facts: std::collections::BTreeMap::new(),
     }));
     lines.push(Message::Host {
         arch: "x86_64".into(),

@@ -102,6 +102,7 @@ fn describe(dev: u32, device: Handle) -> Device {
         driver: text(sys::DRIVER_VERSION),
         visible: true,
         mig: None,
+        facts: std::collections::BTreeMap::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The unsafe edge of device inventories: foreign libraries that are opened at run time, and the processor's
 //! own word about its hypervisor.
 
+pub mod cuda;
 pub mod opencl;
 
 /// Signature of CPUID leaf 0x40000000, `KVMKVMKVM` or `TCGTCGTCGTCG`; empty without a hypervisor and on other

@@ -157,6 +157,7 @@ impl Api {
             driver: get(DRIVER_VERSION),
             visible: true,
             mig: None,
+            facts: std::collections::BTreeMap::new(),
         })
     }
 }
