@@ -44,7 +44,7 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
             })
             .collect();
         let read = read_all(&suite, &settings);
-        let mut files = Vec::new();
+        let mut files = Vec::with_capacity(read.len());
         for (result, settings) in read.into_iter().zip(settings) {
             match result {
                 Ok((source, digest, test)) => files.push((source, digest, test, settings)),
@@ -52,10 +52,9 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
             }
         }
         let features = features(&files, world);
-        let files = files
-            .into_iter()
-            .map(|(source, digest, mut test, settings)| {
-                let features = Arc::clone(&features[&Arc::as_ptr(&settings)]);
+        let universes: BTreeMap<*const Settings, Universe> = features
+            .iter()
+            .map(|(at, features)| {
                 let universe = Universe {
                     features: features.declared.clone(),
                     tools: None,
@@ -63,7 +62,15 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                     host_facts: HOST_FEATURES.iter().map(|f| (*f).to_owned()).collect(),
                     hosts: world.hosts.clone(),
                 };
-                test.findings.extend(runproof_directives::check_universe(&test, &universe));
+                (*at, universe)
+            })
+            .collect();
+        let files = files
+            .into_iter()
+            .map(|(source, digest, mut test, settings)| {
+                let at = Arc::as_ptr(&settings);
+                let features = Arc::clone(&features[&at]);
+                test.findings.extend(runproof_directives::check_universe(&test, &universes[&at]));
                 test.findings.sort_by_key(|f| f.span.start);
                 LoadedFile { path: source.name.clone(), source, digest, test, settings, features }
             })
