@@ -335,7 +335,6 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
                 format!("{word} is no directive: did you mean {near}?"),
                 "does nothing as it stands",
             )
-            .help(format!("did you mean {near}?"))
             .help("if it is prose, write it in lower case or list it under `[directives] prose`")
             .suggest(head.span, near),
         ),
@@ -383,7 +382,6 @@ fn letter_case(head: &Head<'_>, words: &Vocabulary<'_>) -> Reading {
     let message = format!("{} is in the wrong letter case: did you mean {meant}?", head.word);
     wrong(
         Finding::refusal(codes::LETTER_CASE, head.span, message, "keywords are in capitals")
-            .help(format!("did you mean {meant}?"))
             .suggest(head.span, meant),
     )
 }
@@ -415,7 +413,7 @@ fn bad_suffix(head: &Head<'_>, prefix: &str, words: &Vocabulary<'_>) -> Finding 
     };
     let mut finding = Finding::refusal(codes::UNKNOWN_SUFFIX, head.span, message, "no such suffix");
     if let Some(near) = near {
-        finding = finding.help(format!("did you mean {near}?")).suggest(head.span, near);
+        finding = finding.suggest(head.span, near);
     }
     finding.help(suffix_list(prefix))
 }

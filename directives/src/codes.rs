@@ -131,6 +131,10 @@ under [features].",
     BAD_EXPRESSION "bad-expression": "A feature expression that cannot be read.",
         "Features, `&&`, `||`, `!`, brackets and `{{regex}}`; commas separate expressions; `*` stands alone, and only in XFAIL.",
         wrong "REQUIRES: linux &&\nRUN: true", right "REQUIRES: linux\nRUN: true";
+    BAD_PATTERN "bad-pattern": "A check line that the matcher cannot read.",
+        "A bracket without its partner, a regular expression that is none, or a suffix where it means nothing, such as -NEXT \
+with no check before it.",
+        wrong "RUN: tool %s | FileCheck %s\nCHECK: {{[a-z}}", right "RUN: tool %s | FileCheck %s\nCHECK: {{[a-z]}}";
     BAD_COMMAND "bad-command": "A command line that cannot be read.",
         "The command language is a subset of the POSIX shell's, without a shell process; what it has not is refused.",
         wrong "RUN: echo 'a", right "RUN: echo 'a'";

@@ -155,6 +155,15 @@ pub fn parse_list(text: &str) -> Result<Vec<(Expr, Span)>, Vec<ExprError>> {
 /// the features that occur; with more than 14 of them, or where a `{{regex}}` could meet a name that does
 /// not occur, it errs on the side of "they can".
 pub fn can_hold_together(requires: &[&Expr], unsupported: &[&Expr]) -> bool {
+    can_hold_where(requires, unsupported, &|_| None)
+}
+
+/// As [`can_hold_together`], where `known` says of some names whether they are there.
+pub fn can_hold_where(
+    requires: &[&Expr],
+    unsupported: &[&Expr],
+    known: &dyn Fn(&str) -> Option<bool>,
+) -> bool {
     let mut matches: Vec<&Match> = Vec::new();
     for expr in requires.iter().chain(unsupported) {
         for m in expr.features() {
@@ -176,7 +185,11 @@ pub fn can_hold_together(requires: &[&Expr], unsupported: &[&Expr]) -> bool {
                 || on(p)
                 || !matches.iter().any(|n| !n.is_pattern() && on(n) && p.accepts(&n.text))
         });
-        consistent && requires.iter().all(|e| e.evaluate(&on)) && !unsupported.iter().any(|e| e.evaluate(&on))
+        let allowed = matches.iter().all(|m| m.is_pattern() || known(&m.text).is_none_or(|k| k == on(m)));
+        consistent
+            && allowed
+            && requires.iter().all(|e| e.evaluate(&on))
+            && !unsupported.iter().any(|e| e.evaluate(&on))
     })
 }
 

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod bind;
+pub mod check;
 mod checkers;
 mod classify;
 pub mod codes;
@@ -19,6 +20,7 @@ pub mod expr;
 pub mod finding;
 mod head;
 pub mod model;
+pub mod patterns;
 mod payload;
 mod prefixes;
 mod prose;

@@ -9,12 +9,12 @@ use crate::contradictions::{contradictions, nothing_compared};
 use crate::finding::Finding;
 use crate::head::{Head, Separator};
 use crate::model::{CheckLine, CommandStep, Step, TestFile};
-use crate::prefixes;
 use crate::pushed;
 use crate::raw::{self, Item, Raw};
 use crate::source::{Source, Span};
 use crate::syntax::{Dialect, Syntax};
 use crate::table::{Keyword, PayloadKind};
+use crate::{patterns, prefixes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Combinations of variants that are looked through for prefixes; more are cut off.
@@ -100,6 +100,7 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     for check in &lines.checks {
         *file.counts.entry(format!("{}{}", check.prefix, check.suffix)).or_default() += 1;
     }
+    findings.extend(patterns::refused(source, &lines.checks, &sure));
     file.checks = lines.checks;
     findings.extend(weaknesses(&file, !reported.iter().all(|r| r.checkers.is_empty())));
     findings.extend(no_command(&file, &raws));

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::command::{Substitutions, TextContext};
-use crate::expr::{Expr, Match};
+use crate::expr::{Expr, Match, can_hold_where};
 use crate::finding::Finding;
 use crate::model::{Payload, Step, TestFile};
 use crate::source::Span;
@@ -20,8 +20,10 @@ pub struct Universe {
     pub tools: Option<BTreeSet<String>>,
     /// Device kinds that are known.
     pub device_kinds: BTreeSet<String>,
-    /// Declared hosts with the features that each has. Empty when none is declared: nothing is then refused
-    /// for want of a host.
+    /// Features that follow from which host it is. Every other one may be there or not on any host.
+    pub host_facts: BTreeSet<String>,
+    /// Declared hosts with those of [`Self::host_facts`] that each has. Empty when none is declared: nothing is
+    /// then refused for want of a host.
     pub hosts: Vec<(String, BTreeSet<String>)>,
 }
 
@@ -47,12 +49,9 @@ impl Universe {
             Some(near) => format!("unknown feature {name}: did you mean {near}?"),
             None => format!("unknown feature {name}"),
         };
-        let mut finding = Finding::refusal(codes::UNKNOWN_FEATURE, span, message, "nothing declares it");
-        if let Some(near) = near {
-            finding = finding.help(format!("did you mean {near}?"));
-        }
-        let known: Vec<&str> = self.names().collect();
-        finding
+        let known: BTreeSet<&str> = self.names().collect();
+        let known: Vec<&str> = known.into_iter().collect();
+        Finding::refusal(codes::UNKNOWN_FEATURE, span, message, "nothing declares it")
             .help(format!("known: {}", known.join(", ")))
             .help("declare it under `[features]` if some host has it")
     }
@@ -127,19 +126,22 @@ fn hosts(file: &TestFile, universe: &Universe, findings: &mut Vec<Finding>) {
     if universe.hosts.is_empty() || !findings.is_empty() {
         return;
     }
+    let somewhere = |requires: &[&Expr], unsupported: &[&Expr]| {
+        universe.hosts.iter().any(|(_, has)| {
+            let known = |name: &str| universe.host_facts.contains(name).then(|| has.contains(name));
+            can_hold_where(requires, unsupported, &known)
+        })
+    };
     for gate in &file.requires {
-        if !universe.hosts.iter().any(|(_, features)| gate.expr.holds(features)) {
+        if !somewhere(&[&gate.expr], &[]) {
             let message = format!("REQUIRES: {} holds on no declared host", gate.text);
             findings.push(no_host(gate.span, message, universe));
         }
     }
-    let runs = |features: &BTreeSet<String>| {
-        file.requires.iter().all(|g| g.expr.holds(features))
-            && !file.unsupported.iter().any(|g| g.expr.holds(features))
-    };
+    let requires: Vec<&Expr> = file.requires.iter().map(|g| &g.expr).collect();
+    let unsupported: Vec<&Expr> = file.unsupported.iter().map(|g| &g.expr).collect();
     let first = file.requires.iter().chain(&file.unsupported).next();
-    if let Some(first) = first.filter(|_| findings.is_empty() && !universe.hosts.iter().any(|(_, f)| runs(f)))
-    {
+    if let Some(first) = first.filter(|_| findings.is_empty() && !somewhere(&requires, &unsupported)) {
         let message = "REQUIRES and UNSUPPORTED together leave no declared host".to_owned();
         findings.push(no_host(first.span, message, universe));
     }

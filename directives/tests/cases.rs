@@ -348,13 +348,17 @@ fn can_never_run() {
         &[(1, "can never be true together")],
     );
     let universe = Universe {
-        features: strings(&["linux", "macos"]),
+        features: strings(&["linux", "macos", "gpu"]),
+        host_facts: strings(&["linux", "macos"]),
         hosts: vec![("a".to_owned(), strings(&["linux"]))],
         ..Universe::default()
     };
     let text = b"// REQUIRES: macos\n// RUN: true\n";
     let expect = [(1, "holds on no declared host")];
     check_with("t.vx", text, &Syntax::default(), Some(&universe), &expect);
+    // What no host's identity decides may be there or not on any of them.
+    let text = b"// REQUIRES: linux && gpu\n// UNSUPPORTED: macos\n// RUN: true\n";
+    check_with("t.vx", text, &Syntax::default(), Some(&universe), &[]);
 }
 
 #[test]

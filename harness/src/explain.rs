@@ -63,6 +63,12 @@ is no test.",
         text: "A test file that cannot be read is not skipped: the run ends with status 2. Make it readable or list it under `exclude`.",
     },
     Entry {
+        name: "below-floor",
+        summary: "a suite passed fewer tests than it says it must",
+        text: "A suite in which everything is skipped looks like one that holds. `[suite] min_executed = N` makes a run fail in which fewer \
+than N of its tests were executed and passed. A filtered or sharded run is not measured by it.",
+    },
+    Entry {
         name: "bundle",
         summary: "the evidence cannot be written or read",
         text: "No evidence, no tier: when the bundle cannot be written (full disk, no permission, a run id that exists), the run fails with \

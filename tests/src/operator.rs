@@ -1,22 +1,18 @@
 //! How every operator is run and checked: on padded memory, against FP64, over the whole output.
 
-use crate::arguments::{self, Place, Spoil};
-use crate::sys::opencl::{Argument, OpenCl};
+use crate::arguments::{self, Arguments, Place, Spoil};
+use crate::device::{self, Device, Job, Kernel};
 use std::process::ExitCode;
 
 /// Guard elements before and behind the output.
 pub const GUARD: usize = 64;
 /// Their value: one that no operator computes.
-const GUARD_VALUE: f32 = -12_345.5;
+pub const GUARD_VALUE: f32 = -12_345.5;
 
-/// An operator on single-precision numbers.
-pub struct Operator {
+/// What is computed, and how it is judged.
+pub struct Subject {
     /// Name and shape, the first line that is printed.
     pub title: &'static str,
-    /// OpenCL source.
-    pub source: &'static str,
-    /// Kernel in it. Its arguments are the inputs, the output, and the position where the output begins.
-    pub kernel: &'static str,
     /// Inputs.
     pub inputs: Vec<Vec<f32>>,
     /// Elements of the output.
@@ -27,8 +23,17 @@ pub struct Operator {
     pub oracle: fn(&[Vec<f32>]) -> Vec<f64>,
 }
 
-impl Operator {
-    fn padded(&self) -> Vec<f32> {
+/// A subject that one kernel computes.
+pub struct Operator {
+    /// What is computed.
+    pub subject: Subject,
+    /// What computes it on a device.
+    pub kernel: Kernel,
+}
+
+impl Subject {
+    /// The output before anything is computed, between its guards.
+    pub fn padded(&self) -> Vec<f32> {
         vec![GUARD_VALUE; self.elements + 2 * GUARD]
     }
 
@@ -37,20 +42,6 @@ impl Operator {
         let mut padded = self.padded();
         (self.host)(&self.inputs, &mut padded[GUARD..GUARD + self.elements]);
         padded
-    }
-
-    /// The padded output, computed on `device`.
-    ///
-    /// # Errors
-    /// What the OpenCL runtime refused.
-    pub fn on_device(&self, device: &OpenCl) -> Result<Vec<f32>, String> {
-        let inputs: Vec<_> =
-            self.inputs.iter().map(|input| device.buffer(input)).collect::<Result<_, _>>()?;
-        let output = device.buffer(&self.padded())?;
-        let mut arguments: Vec<_> = inputs.iter().map(Argument::Buffer).collect();
-        arguments.extend([Argument::Buffer(&output), Argument::U32(GUARD as u32)]);
-        device.run(self.source, self.kernel, &arguments, self.elements)?;
-        device.read(&output)
     }
 
     /// The lines that the program prints about a padded output, and whether it is right.
@@ -62,7 +53,7 @@ impl Operator {
         let (mut wrong, mut worst) = (0, 0.0_f64);
         for (value, right) in output.iter().zip(&oracle) {
             let error = (f64::from(*value) - right).abs();
-            if error.is_nan() || error > 1e-4 * (1.0 + right.abs()) {
+            if error.is_nan() || error > 1e-5 * (1.0 + right.abs()) {
                 wrong += 1;
             }
             worst = if error.is_nan() || error > worst { error } else { worst };
@@ -77,32 +68,56 @@ impl Operator {
     }
 }
 
+impl Operator {
+    /// The padded output, computed on `device`.
+    ///
+    /// # Errors
+    /// What the device refused.
+    pub fn on_device(&self, device: &dyn Device, repeat: u32) -> Result<Vec<f32>, String> {
+        device.compute(&Job {
+            kernel: self.kernel,
+            repeat,
+            inputs: &self.subject.inputs,
+            output: self.subject.padded(),
+            base: GUARD as u32,
+            elements: self.subject.elements,
+        })
+    }
+}
+
 /// The body of an operator program: 0 right, 1 wrong, 2 usage, 3 the device refused.
 pub fn main(operator: &Operator) -> ExitCode {
-    let (place, spoil) = match arguments::read(std::env::args().skip(1)) {
+    run(&operator.subject, |Arguments { place, repeat, .. }| {
+        operator.on_device(&*device::open(place)?, repeat)
+    })
+}
+
+/// The same with another way to compute on devices.
+pub fn run(subject: &Subject, on_device: impl Fn(Arguments) -> Result<Vec<f32>, String>) -> ExitCode {
+    let arguments = match arguments::read(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
         Err(why) => {
             eprintln!("{why}");
             return ExitCode::from(2);
         }
     };
-    let padded = match place {
-        Place::Host => Ok(operator.on_host()),
-        Place::OpenCl(index) => OpenCl::open(index).and_then(|device| operator.on_device(&device)),
+    let padded = match arguments.place {
+        Place::Host => Ok(subject.on_host()),
+        Place::OpenCl(_) | Place::Cuda(_) => on_device(arguments),
     };
     let mut padded = match padded {
         Ok(padded) => padded,
         Err(why) => {
-            eprintln!("{place:?}: {why}");
+            eprintln!("{:?}: {why}", arguments.place);
             return ExitCode::from(3);
         }
     };
-    match spoil {
+    match arguments.spoil {
         Spoil::Nothing => {}
-        Spoil::Element => padded[GUARD + operator.elements / 3] += 0.01,
+        Spoil::Element => padded[GUARD + subject.elements / 3] += 0.01,
         Spoil::Guard => padded[GUARD - 1] += 1.0,
     }
-    let (text, right) = operator.report(&padded);
+    let (text, right) = subject.report(&padded);
     print!("{text}");
     if right { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }

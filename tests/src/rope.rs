@@ -1,6 +1,7 @@
 //! Rotary position embedding of 19 positions, 4 heads, 32 dimensions, pairs side by side, base 10000.
 
-use crate::operator::{Operator, numbers};
+use crate::device::Kernel;
+use crate::operator::{Operator, Subject, numbers};
 
 const POSITIONS: usize = 19;
 const HEADS: usize = 4;
@@ -9,34 +10,40 @@ const DIM: usize = 32;
 /// The operator.
 pub fn operator() -> Operator {
     Operator {
-        title: "rope 19x4x32",
-        source: "kernel void rope_f32(global const float *x, global float *y, uint base) {
-            const uint e = get_global_id(0), d = e % 32, pos = e / (4 * 32);
-            const float angle = (float)pos * pow(10000.0f, -(float)(d / 2 * 2) / 32.0f);
-            const float self = x[e], other = x[e ^ 1];
-            y[base + e] = self * cos(angle) + (d % 2 == 0 ? -other : other) * sin(angle);
-        }",
-        kernel: "rope_f32",
-        inputs: vec![numbers(3, POSITIONS * HEADS * DIM)],
-        elements: POSITIONS * HEADS * DIM,
-        host: |inputs, output| {
-            for (element, value) in output.iter_mut().enumerate() {
-                let (d, position) = (element % DIM, element / (HEADS * DIM));
-                let angle = position as f32 * 10_000_f32.powf(-((d / 2 * 2) as f32) / DIM as f32);
-                let (own, other) = (inputs[0][element], inputs[0][element ^ 1]);
-                let other = if d % 2 == 0 { -other } else { other };
-                *value = own * angle.cos() + other * angle.sin();
-            }
+        subject: Subject {
+            title: "rope 19x4x32",
+            inputs: vec![numbers(3, POSITIONS * HEADS * DIM)],
+            elements: POSITIONS * HEADS * DIM,
+            host: |inputs, output| {
+                for (element, value) in output.iter_mut().enumerate() {
+                    let (d, position) = (element % DIM, element / (HEADS * DIM));
+                    let angle = position as f32 * 10_000_f32.powf(-((d / 2 * 2) as f32) / DIM as f32);
+                    let (own, other) = (inputs[0][element], inputs[0][element ^ 1]);
+                    let other = if d % 2 == 0 { -other } else { other };
+                    *value = own * angle.cos() + other * angle.sin();
+                }
+            },
+            oracle: |inputs| {
+                let rotate = |element: usize| {
+                    let (d, position) = (element % DIM, element / (HEADS * DIM));
+                    let angle = position as f64 * 10_000_f64.powf(-((d / 2 * 2) as f64) / DIM as f64);
+                    let (own, other) = (f64::from(inputs[0][element]), f64::from(inputs[0][element ^ 1]));
+                    let other = if d % 2 == 0 { -other } else { other };
+                    own * angle.cos() + other * angle.sin()
+                };
+                (0..POSITIONS * HEADS * DIM).map(rotate).collect()
+            },
         },
-        oracle: |inputs| {
-            let rotate = |element: usize| {
-                let (d, position) = (element % DIM, element / (HEADS * DIM));
-                let angle = position as f64 * 10_000_f64.powf(-((d / 2 * 2) as f64) / DIM as f64);
-                let (own, other) = (f64::from(inputs[0][element]), f64::from(inputs[0][element ^ 1]));
-                let other = if d % 2 == 0 { -other } else { other };
-                own * angle.cos() + other * angle.sin()
-            };
-            (0..POSITIONS * HEADS * DIM).map(rotate).collect()
+        kernel: Kernel {
+            name: "rope_f32",
+            opencl: "kernel void rope_f32(global const float *x, global float *y, uint base) {
+                const uint e = get_global_id(0), d = e % 32, pos = e / (4 * 32);
+                const float angle = (float)pos * pow(10000.0f, -(float)(d / 2 * 2) / 32.0f);
+                const float self = x[e], other = x[e ^ 1];
+                y[base + e] = self * cos(angle) + (d % 2 == 0 ? -other : other) * sin(angle);
+            }",
+            cuda: include_str!("../suites/operators/kernels/rope.cu"),
+            grid: (38, 64),
         },
     }
 }

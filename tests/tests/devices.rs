@@ -30,7 +30,7 @@ fn the_opencl_device_of_this_machine_is_the_declared_software_device() {
         assert_eq!(placements[0].id, "opencl-cpu");
         let device = &placements[0].devices[0];
         assert!(device.declared_software && device.record.software && device.record.declared);
-        assert!(device.record.agreement.iter().all(|fact| fact.agrees) && device.record.agreement.len() == 2);
+        assert!(device.record.agreement.iter().all(|fact| fact.agrees) && device.record.agreement.len() == 3);
     }
     assert!(matches!(&*kinds.inventory("opencl"), Inventory::Found(_)));
 }

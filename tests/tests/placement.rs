@@ -135,16 +135,19 @@ fn check(run: &Run, outcome: PlacementOutcome, says: &str) {
 
 #[track_caller]
 fn liar(mode: &str, outcome: PlacementOutcome, says: &str) -> Run {
-    let run = run(&["liar", mode], "matmul*", &plain());
+    let run = run(&["liar", mode, "--device", "opencl"], "matmul*", &plain());
     check(&run, outcome, says);
     run
 }
 
 #[test]
 fn honest_programs_are_placed() {
-    for (program, kernel) in
-        [("matmul", "matmul_f32"), ("rope", "rope*"), ("attention_decode", "attention_decode_f32")]
-    {
+    for (program, kernel) in [
+        ("matmul", "matmul_f32"),
+        ("rope", "rope*"),
+        ("attention_decode", "attention_decode_f32"),
+        ("softmax", "softmax_f32"),
+    ] {
         let run = run(&[program, "--device", "opencl", "--index", "0"], kernel, &plain());
         check(&run, PlacedSoftware, "×1");
         assert!(run.status.success() && run.stdout.contains(" wrong 0 guards intact\n"), "{}", run.stdout);
@@ -156,7 +159,7 @@ fn honest_programs_are_placed() {
 
 #[test]
 fn the_same_programs_on_the_host_are_not() {
-    check(&run(&["matmul"], "matmul_f32", &plain()), Inconclusive, "the program's own words are no proof");
+    check(&run(&["matmul"], "matmul_f32", &plain()), Inconclusive, "unobserved");
 }
 
 #[test]
@@ -180,11 +183,14 @@ fn with_the_device_hidden_the_honest_program_fails() {
 #[test]
 fn liars_print_the_right_answer_and_are_seen() {
     for (mode, outcome, says) in [
-        ("banner", Inconclusive, "the program's own words are no proof"),
+        ("banner", Inconclusive, "unobserved"),
         ("context", NotPlaced, "context on Portable Computing Language/"),
+        ("enumerate", NotPlaced, "no context, 0 kernels"),
         ("noop", NotPlaced, "kernel noop ×1"),
+        ("copies", NotPlaced, "0 kernels"),
         ("unset", Inconclusive, "unobserved"),
         ("forge", Inconclusive, "the probe library is not loaded"),
+        ("forge-context", Inconclusive, "the probe library is not loaded"),
         ("forge-beside", Inconclusive, "two connections at once"),
         ("forge-nonce", Inconclusive, "nonce of another command"),
         ("flood", Inconclusive, "never said hello"),
@@ -220,7 +226,9 @@ fn a_crash_keeps_the_finished_kernels() {
 
 #[test]
 fn a_kill_keeps_what_a_flush_brought() {
-    let killed = |mode| run(&["liar", mode], "matmul*", &Way { kill_at: Some("values"), ..plain() });
+    let killed = |mode| {
+        run(&["liar", mode, "--device", "opencl"], "matmul*", &Way { kill_at: Some("values"), ..plain() })
+    };
     let after = killed("hang-after");
     assert_eq!(after.status.signal(), Some(libc::SIGKILL));
     check(&after, PlacedSoftware, "matmul_f32 ×1");
@@ -236,7 +244,7 @@ fn a_kill_keeps_what_a_flush_brought() {
 fn concurrent_commands_do_not_see_each_other() {
     std::thread::scope(|scope| {
         let honest = scope.spawn(|| run(&["matmul", "--device", "opencl"], "matmul_f32", &plain()));
-        let lying = scope.spawn(|| run(&["liar", "context"], "matmul_f32", &plain()));
+        let lying = scope.spawn(|| run(&["liar", "context", "--device", "opencl"], "matmul_f32", &plain()));
         check(&honest.join().unwrap(), PlacedSoftware, "matmul_f32 ×1");
         check(&lying.join().unwrap(), NotPlaced, "0 kernels");
     });

@@ -70,6 +70,8 @@ pub(crate) fn sha256(bytes: &[u8]) -> Digest {
 
 impl Loaded {
     pub(crate) fn read(root: &Path) -> Self {
+        // The folder's name is part of what is checked, and `latest` is a link to it.
+        let root = &fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         let mut it = Self {
             root: root.to_owned(),
             files: BTreeMap::new(),

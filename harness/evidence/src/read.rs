@@ -8,6 +8,7 @@ use runproof_records::fleet::Fleet;
 use runproof_records::record::{Line, Record, TestKey};
 use runproof_records::verdict::{State, Tier};
 use runproof_records::{BUNDLE_SCHEMA, Digest, RECORD_SCHEMA};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -193,6 +194,13 @@ fn json<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T, ReadError> 
     decode(path, None, &text, schema)
 }
 
+/// What says which version a text is of; the rest is stepped over.
+#[derive(Deserialize)]
+struct Head {
+    schema: Option<serde_json::Value>,
+    line: Option<serde_json::Value>,
+}
+
 /// Decodes JSON after a look at its schema, so that another version is named and not misread.
 fn decode<T: DeserializeOwned>(
     path: &Path,
@@ -201,8 +209,8 @@ fn decode<T: DeserializeOwned>(
     schema: &str,
 ) -> Result<T, ReadError> {
     let broken = |e: serde_json::Error| fail(path, line.or(Some(e.line())), e.to_string(), TOUCHED);
-    let value: serde_json::Value = serde_json::from_str(text).map_err(broken)?;
-    match value.get("schema") {
+    let head: Head = serde_json::from_str(text).map_err(broken)?;
+    match head.schema {
         Some(serde_json::Value::String(found)) if found == schema => {}
         Some(found) => {
             return Err(fail(
@@ -213,12 +221,12 @@ fn decode<T: DeserializeOwned>(
             ));
         }
         // `started` lines have none: the record that follows does.
-        None if line.is_some() && value.get("line").is_some_and(|l| l == "started") => {}
+        None if line.is_some() && head.line.is_some_and(|l| l == "started") => {}
         None => {
             return Err(fail(path, line, format!("no `schema`, and this version reads {schema}"), REWRITE));
         }
     }
-    // From the text once more: only so the message has the place.
+    // From the text: only so the message has the place.
     serde_json::from_str(text).map_err(broken)
 }
 

@@ -13,12 +13,10 @@ pub struct Digest(String);
 impl Digest {
     /// Wraps the 32 bytes that a SHA-256 computation gave.
     pub fn from_bytes(bytes: &[u8; 32]) -> Self {
-        use fmt::Write as _;
+        let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
         let mut text = String::with_capacity(71);
         text.push_str("sha256:");
-        for byte in bytes {
-            let _ = write!(text, "{byte:02x}");
-        }
+        text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
         Self(text)
     }
 

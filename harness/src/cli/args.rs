@@ -46,6 +46,16 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print a reference page or a schema.
     Reference(ReferenceArgs),
+    /// Match standard input against the check lines of a file, as LLVM's FileCheck does.
+    Filecheck(FilecheckArgs),
+}
+
+/// `filecheck`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FilecheckArgs {
+    /// Options and the check file, as FileCheck takes them; `filecheck --help` lists them.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
 }
 
 /// Which suites and tests.
@@ -84,7 +94,7 @@ pub struct TestArgs {
     pub select: SelectArgs,
     /// Tests at a time [default: number of CPUs].
     #[arg(short, long, value_name = "N")]
-    pub jobs: Option<usize>,
+    pub jobs: Option<std::num::NonZeroUsize>,
     /// Run device tests again with the device hidden: they must fail then.
     #[arg(long)]
     pub controls: bool,

@@ -11,7 +11,7 @@ use crate::suite::config::toml_problem;
 use crate::suite::discover::show;
 use runproof_directives::Source as Text;
 use runproof_evidence::matrix::{
-    Matrix, MatrixError, ProblemKind, Settings, Source, build, check, json, markdown,
+    Matrix, MatrixError, ProblemKind, Settings, Source, build, check, json, markdown, terminal,
 };
 use runproof_records::reasons::Reasons;
 use std::path::{Component, Path, PathBuf};
@@ -78,7 +78,7 @@ pub fn of_run(setup: &Setup, bundle: &Path) -> Result<(), Failed> {
     let as_of = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
     let matrix = build(&[source], &setup.fleet.fleet, &reasons, &Settings { as_of, min_executed: 1 })
         .map_err(|e| problem(&e))?;
-    print(&format!("\n{}", markdown(&matrix)));
+    print(&format!("\n{}", terminal(&matrix)));
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod audit;
 mod bless;
 mod devices;
 mod explain;
+mod filecheck;
 mod lint;
 mod list;
 mod matrix;
@@ -72,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Audit(args) => audit::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Reference(args) => reference::run(args),
+        Command::Filecheck(args) => return filecheck::run(args),
     };
     match result {
         Ok(status) => status.into(),

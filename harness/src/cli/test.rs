@@ -12,11 +12,12 @@ use crate::report::pretty::{Detail, Pretty};
 use crate::report::{Event, Reporter, Summary};
 use crate::run::{OUTPUT_FOLDER, Options, Run};
 use crate::suite::config::duration;
-use crate::suite::discover::show;
+use crate::suite::discover::{case_clashes, show};
+use runproof_evidence::read::{Bundle, Test};
 use runproof_records::bundle::Selection;
-use runproof_records::verdict::State;
+use runproof_records::verdict::{SkipKind, State};
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// Runs the suites.
@@ -32,15 +33,26 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
     let run = Run::open(&setup.plan, &setup.kinds, host, options.clone(), interrupt)?;
     let reporter: Box<dyn Reporter> = reporter(args, style);
     let reporter = Mutex::new(reporter);
-    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let jobs = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, usize::from);
     run.all(jobs, &reporter);
     let mut summary = run.close()?;
     summary.notes = notes(&setup);
     summary.exit_only = exit_only(&setup);
     judge(&mut summary, args);
-    for problem in export(&options, run.bundle()) {
-        print_problems(&[problem], style);
-        summary.status = summary.status.and(Status::Usage);
+    match Bundle::open(run.bundle()) {
+        Ok(bundle) => {
+            let unwritten = export(&options, &bundle);
+            let below = below_floor(&setup, &bundle);
+            print_problems(&unwritten, style);
+            print_problems(&below, style);
+            summary.status = summary.status.and(if below.is_empty() { Status::Held } else { Status::Failed });
+            summary.status =
+                summary.status.and(if unwritten.is_empty() { Status::Held } else { Status::Usage });
+        }
+        Err(e) => {
+            print_problems(&[Problem::new("bundle", e.to_string())], style);
+            summary.status = summary.status.and(Status::Usage);
+        }
     }
     if let Ok(mut reporter) = reporter.lock() {
         reporter.event(&Event::Closed(&summary));
@@ -116,14 +128,18 @@ fn reporter(args: &TestArgs, style: Style) -> Box<dyn Reporter> {
     }
 }
 
-/// Findings that do not refuse, one line each.
+/// Findings that do not refuse, one line each. Tests that look only at exit statuses are counted instead.
 fn notes(setup: &Setup) -> Vec<String> {
+    let clashes = setup.plan.suites.iter().flat_map(|s| case_clashes(&s.suite.files)).map(|(one, other)| {
+        format!("`{one}` and `{other}` differ only in letter case: they are one file on some hosts")
+    });
     super::lint::findings(&setup.plan)
-        .filter(|(_, f)| f.severity == runproof_directives::Severity::Note)
+        .filter(|(_, f)| f.severity == runproof_directives::Severity::Note && f.code != "exit-only")
         .map(|(source, f)| {
             let (line, column) = source.position(f.span.start);
             format!("{}:{line}:{column}: {} [{}]", source.name, f.message, f.code)
         })
+        .chain(clashes)
         .collect()
 }
 
@@ -147,23 +163,20 @@ fn judge(summary: &mut Summary, args: &TestArgs) {
     }
     let executed: u64 = summary.states.iter().filter(|(s, _)| s.was_executed()).map(|(_, n)| n).sum();
     if executed == 0 && !args.allow_empty && summary.of(State::Refused) == 0 && !summary.interrupted {
-        eprintln!(
-            "error[nothing-selected]: no test was executed: {}; `--allow-empty` accepts that",
-            summary.states_line()
-        );
+        let why = match summary.announced {
+            0 => "no file is a test: `[suite] files` matches none".to_owned(),
+            _ => format!("no test was executed: {}", summary.states_line()),
+        };
+        eprintln!("error[nothing-selected]: {why}; `--allow-empty` accepts that");
         summary.status = summary.status.and(Status::Usage);
     }
 }
 
 /// JUnit and CTRF beside the bundle.
-fn export(options: &Options, bundle: &Path) -> Vec<Problem> {
+fn export(options: &Options, bundle: &Bundle) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let bundle = match runproof_evidence::read::Bundle::open(bundle) {
-        Ok(bundle) => bundle,
-        Err(e) => return vec![Problem::new("bundle", e.to_string())],
-    };
-    let junit = runproof_evidence::export::junit(&bundle).map_err(|e| e.to_string());
-    let ctrf = runproof_evidence::export::ctrf(&bundle).map_err(|e| e.to_string());
+    let junit = runproof_evidence::export::junit(bundle).map_err(|e| e.to_string());
+    let ctrf = runproof_evidence::export::ctrf(bundle).map_err(|e| e.to_string());
     for (suffix, text) in [("junit.xml", junit), ("ctrf.json", ctrf)] {
         let path = options.out.join(format!("{}.{suffix}", bundle.run.id));
         let written = text.and_then(|t| std::fs::write(&path, t).map_err(|e| e.to_string()));
@@ -175,4 +188,26 @@ fn export(options: &Options, bundle: &Path) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Suites that executed and passed fewer tests than they say they must. A run of a part says nothing about the whole.
+fn below_floor(setup: &Setup, bundle: &Bundle) -> Vec<Problem> {
+    if bundle.run.selection.partial {
+        return Vec::new();
+    }
+    let problem = |suite: &crate::plan::LoadedSuite| {
+        let floor = suite.suite.config().suite.min_executed?;
+        let mut tests = bundle.tests.iter().filter(|t| t.key.suite == suite.suite.name);
+        let passed = tests.clone().filter(|t| matches!(t.state(), State::Passed | State::Flaky)).count();
+        // A suite that has nothing to do with the devices of this run is not measured by it.
+        let elsewhere = |t: &Test| t.last().and_then(|r| r.verdict.skip) == Some(SkipKind::NotPlacedHere);
+        (passed < floor as usize && !tests.all(elsewhere)).then(|| {
+            Problem::new(
+                "below-floor",
+                format!("suite `{}` passed {passed} tests, it must be at least {floor}", suite.suite.name),
+            )
+            .help("see the skips above; `[suite] min_executed` is the floor")
+        })
+    };
+    setup.plan.suites.iter().filter_map(problem).collect()
 }

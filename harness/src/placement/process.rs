@@ -130,7 +130,7 @@ fn unobserved(processes: &[Process<'_>]) -> String {
     let inner = || processes.iter().filter(|process| process.peer.role == Role::Inner);
     match inner().next() {
         None => "unobserved: no process of this command said hello; either it never used the device's \
-                 interface or the probe was switched off, and the program's own words are no proof"
+                 interface or the probe was switched off"
             .to_owned(),
         Some(first) => {
             format!("unobserved: {} connected and none is accepted: {}", inner().count(), first.observed.why)

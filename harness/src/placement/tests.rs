@@ -216,7 +216,7 @@ fn an_honest_program_is_placed() {
 
 #[test]
 fn printing_it_is_no_placement() {
-    check(|w| (w.peers.clear(), w.inner.clear()).0, Inconclusive, "program's own words are no proof");
+    check(|w| (w.peers.clear(), w.inner.clear()).0, Inconclusive, "unobserved");
 }
 
 #[test]
@@ -387,7 +387,8 @@ fn a_process_that_touched_the_device_unseen_is_a_sign() {
     check(|w| w.outer = of_run(&[100]), Placed, "matmul");
     check(|w| w.outer = of_run(&[100, 7]), Inconclusive, "touched, unobserved: the driver lists process 7");
     let silent = |w: &mut World| {
-        (w.peers.clear(), w.inner.clear());
+        w.peers.clear();
+        w.inner.clear();
         w.outer = of_run(&[7]);
     };
     let mut world = honest();

@@ -3,7 +3,7 @@
 
 use super::{LoadedFile, LoadedSuite};
 use crate::diag::Problem;
-use crate::suite::features::{Features, KindState};
+use crate::suite::features::{Features, HOST_FEATURES, KindState};
 use crate::suite::settings::Settings;
 use crate::suite::{Suite, config};
 use runproof_directives::{ExpectMode, Source, Syntax, TestFile, Universe};
@@ -44,7 +44,7 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
             })
             .collect();
         let read = read_all(&suite, &settings);
-        let mut files = Vec::new();
+        let mut files = Vec::with_capacity(read.len());
         for (result, settings) in read.into_iter().zip(settings) {
             match result {
                 Ok((source, digest, test)) => files.push((source, digest, test, settings)),
@@ -52,17 +52,25 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
             }
         }
         let features = features(&files, world);
-        let files = files
-            .into_iter()
-            .map(|(source, digest, mut test, settings)| {
-                let features = Arc::clone(&features[&Arc::as_ptr(&settings)]);
+        let universes: BTreeMap<*const Settings, Universe> = features
+            .iter()
+            .map(|(at, features)| {
                 let universe = Universe {
                     features: features.declared.clone(),
                     tools: None,
                     device_kinds: world.kinds.iter().map(|k| (*k).to_owned()).collect(),
+                    host_facts: HOST_FEATURES.iter().map(|f| (*f).to_owned()).collect(),
                     hosts: world.hosts.clone(),
                 };
-                test.findings.extend(runproof_directives::check_universe(&test, &universe));
+                (*at, universe)
+            })
+            .collect();
+        let files = files
+            .into_iter()
+            .map(|(source, digest, mut test, settings)| {
+                let at = Arc::as_ptr(&settings);
+                let features = Arc::clone(&features[&at]);
+                test.findings.extend(runproof_directives::check_universe(&test, &universes[&at]));
                 test.findings.sort_by_key(|f| f.span.start);
                 LoadedFile { path: source.name.clone(), source, digest, test, settings, features }
             })
@@ -116,9 +124,15 @@ fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
 
 fn read_one(suite: &Suite, file: &str, syntax: &Syntax) -> Read {
     let path = suite.root.join(file);
-    let bytes = std::fs::read(&path).map_err(|e| {
-        Problem::new("unreadable-file", format!("test file `{}` cannot be read: {e}", path.display()))
-            .help("make it readable, or list it under `[suite] exclude`")
+    // Reading a pipe or a device would wait for somebody who writes.
+    let bytes = match std::fs::metadata(&path) {
+        Ok(found) if !found.is_file() => Err("it is no regular file".to_owned()),
+        Ok(_) => std::fs::read(&path).map_err(|e| e.to_string()),
+        Err(e) => Err(e.to_string()),
+    }
+    .map_err(|why| {
+        Problem::new("unreadable-file", format!("test file `{}` cannot be read: {why}", path.display()))
+            .help("make it a readable file, or list it under `[suite] exclude`")
     })?;
     let digest = digest(&bytes);
     let source = Source::new(file, bytes);

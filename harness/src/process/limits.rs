@@ -1,4 +1,4 @@
-//! Limits of a child. Without any, a child is started the fast way (`posix_spawn`).
+//! Limits of a child.
 
 use rustix::process::{Resource, Rlimit};
 
@@ -32,9 +32,10 @@ impl Limits {
             (Resource::Fsize, self.file_size),
         ];
         let set = set.into_iter().filter_map(|(resource, value)| {
+            let value = value?;
             let hard = rustix::process::getrlimit(resource).maximum;
             // Raising a hard limit is not ours to do; the value asked for is cut to it.
-            let value = hard.map_or(value?, |hard| hard.min(value.unwrap_or(hard)));
+            let value = hard.map_or(value, |hard| hard.min(value));
             Some((resource, Rlimit { current: Some(value), maximum: hard }))
         });
         let core = self.cores.then(|| {

@@ -142,9 +142,6 @@ static TABLES: LazyLock<Mutex<Tables>> = LazyLock::new(|| {
 /// Held for reading while a child is started and not yet in the tables.
 pub(super) static STARTING: RwLock<()> = RwLock::new(());
 
-static DIE_WITH_PARENT: LazyLock<bool> =
-    LazyLock::new(|| std::env::var_os("NEXTEST_EXECUTION_MODE").is_some_and(|v| v == "process-per-test"));
-
 pub(super) fn tables() -> MutexGuard<'static, Tables> {
     TABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -189,7 +186,7 @@ impl Scope {
     /// As the system has them: not found, not executable, no memory, …
     pub fn spawn(&self, command: &mut Command, limits: &Limits) -> io::Result<Running> {
         command.env(MARKER, &self.marker);
-        sys::prepare(command, limits, *DIE_WITH_PARENT);
+        sys::prepare(command, limits);
         let starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn()?;
         let mut tables = tables();

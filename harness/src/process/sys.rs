@@ -4,13 +4,13 @@ use super::limits::Limits;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Prepares a child: its own group, its limits, and, when the harness itself may be killed from outside
-/// without a chance to clean up, its end together with the thread that starts it.
-pub(super) fn prepare(command: &mut Command, limits: &Limits, die_with_parent: bool) {
+/// Prepares a child: its own group, its limits, and, where the system can do that, its end together with the
+/// thread that starts it: a harness that is killed has no chance to clean up.
+pub(super) fn prepare(command: &mut Command, limits: &Limits) {
     command.process_group(0);
     let resources = limits.resources();
     let umask = limits.umask;
-    if resources.is_empty() && umask.is_none() && !die_with_parent {
+    if cfg!(not(target_os = "linux")) && resources.is_empty() && umask.is_none() {
         return;
     }
     let parent = rustix::process::getpid();
@@ -22,7 +22,7 @@ pub(super) fn prepare(command: &mut Command, limits: &Limits, die_with_parent: b
             rustix::process::umask(rustix::fs::Mode::from_raw_mode(mask));
         }
         #[cfg(target_os = "linux")]
-        if die_with_parent {
+        {
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
             // The parent may have died before that call: then no signal comes.
             if rustix::process::getppid() != Some(parent) {

@@ -3,7 +3,7 @@
 use runproof_directives::{Source, Span};
 
 /// Lines of output that are shown of each stream.
-const TAIL_LINES: usize = 20;
+const TAIL_LINES: usize = 40;
 /// Bytes of output that are looked at for the tail.
 pub const TAIL_BYTES: u64 = 16 * 1024;
 

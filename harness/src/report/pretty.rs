@@ -161,6 +161,7 @@ impl<W: Write + Send> Pretty<W> {
             summary.flaky.iter().map(|(n, r)| format!("{n}{}", dash(r))),
         );
         section(&mut text, "weak (their checks accept a foreign output)", summary.weak.iter().cloned());
+        section(&mut text, "skipped", summary.skipped_lines());
         section(&mut text, "notes", summary.notes.iter().cloned());
         section(
             &mut text,
@@ -170,6 +171,9 @@ impl<W: Write + Send> Pretty<W> {
         if summary.interrupted {
             text.push_str(&self.paint(AnsiColor::Yellow, "interrupted"));
             text.push_str(": what had run is on disk, the rest is `not-run`\n");
+            for name in &self.running {
+                text.push_str(&format!("  {name} was running\n"));
+            }
         }
         let word = if summary.status == crate::exit::Status::Held {
             self.paint(AnsiColor::Green, "held")
@@ -184,7 +188,7 @@ impl<W: Write + Send> Pretty<W> {
         }
         if !summary.exit_only.is_empty() {
             text.push_str(&format!(
-                "{} look only at exit statuses (`--deny exit-only` makes that a failure)\n",
+                "{} at exit statuses only (`--deny exit-only` makes that a failure)\n",
                 tests(summary.exit_only.len())
             ));
         }
@@ -194,7 +198,7 @@ impl<W: Write + Send> Pretty<W> {
 }
 
 fn tests(n: usize) -> String {
-    if n == 1 { "1 test".to_owned() } else { format!("{n} tests") }
+    if n == 1 { "1 test looks".to_owned() } else { format!("{n} tests look") }
 }
 
 fn dash(reason: &str) -> String {

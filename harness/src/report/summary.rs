@@ -6,6 +6,9 @@ use runproof_records::record::{Record, Target};
 use runproof_records::verdict::{SkipKind, State, Tier};
 use std::collections::BTreeMap;
 
+/// Names that are printed of the tests which were skipped for one reason; the records have them all.
+const NAMES_OF_A_SKIP: usize = 3;
+
 /// Totals of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
@@ -21,6 +24,8 @@ pub struct Summary {
     pub placement_bearing: u64,
     /// Skips by kind.
     pub skips: BTreeMap<SkipKind, u64>,
+    /// Tests that were skipped, by kind and reason.
+    pub skipped: BTreeMap<(SkipKind, String), Vec<String>>,
     /// Names of tests that fail the run, with state and reason.
     pub failed: Vec<(String, State, String)>,
     /// Names of flaky tests with how the attempts went.
@@ -50,6 +55,7 @@ impl Summary {
         *self.states.entry(verdict.state).or_default() += 1;
         if let Some(kind) = verdict.skip {
             *self.skips.entry(kind).or_default() += 1;
+            self.skipped.entry((kind, verdict.reason.clone())).or_default().push(id(&record.key));
         }
         if matches!(verdict.state, State::Passed | State::Flaky)
             && let Some(tier) = verdict.tier
@@ -69,7 +75,8 @@ impl Summary {
         if verdict.state == State::Flaky {
             self.flaky.push((id(&record.key), verdict.reason.clone()));
         }
-        if record.result.strength.as_ref().is_some_and(|s| s.rejected < s.tried) {
+        let passed = matches!(verdict.state, State::Passed | State::Flaky);
+        if passed && record.result.strength.as_ref().is_some_and(|s| s.rejected < s.tried) {
             self.weak.push(id(&record.key));
         }
     }
@@ -103,6 +110,17 @@ impl Summary {
             })
             .collect();
         if parts.is_empty() { "none".to_owned() } else { parts.join(" · ") }
+    }
+
+    /// `requires: REQUIRES: gpu (line 1) - suite/a.vx, suite/b.vx`: one line for each kind and reason, with the
+    /// first few names.
+    pub fn skipped_lines(&self) -> impl Iterator<Item = String> {
+        self.skipped.iter().map(|((kind, reason), names)| {
+            let more = names.len().saturating_sub(NAMES_OF_A_SKIP);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let names = names[..names.len().min(NAMES_OF_A_SKIP)].join(", ");
+            format!("{kind}: {reason} - {names}{more}")
+        })
     }
 
     /// `no-device 3, requires 1`.

@@ -1,8 +1,9 @@
 //! One attempt of one test: its folder, its commands in file order, its record.
 
-use super::command::{Ran, Steps};
+use super::command::Steps;
 use super::compare::{self, Compared};
 use super::judge::{Happened, Trouble, judge};
+use super::outputs::Ran;
 use super::{Run, clock, xfail_of};
 use crate::plan::{Item, LoadedFile};
 use crate::report::Failure;
@@ -67,7 +68,7 @@ pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
     }
     let done = conclude(run, item, number, started, state);
     if done.failure.is_none() {
-        let _ = std::fs::remove_dir_all(&work);
+        remove(&work);
     }
     Ok(done)
 }
@@ -174,6 +175,15 @@ fn conclude(run: &Run<'_>, item: &Item, number: u32, started: Instant, mut state
         if !state.checks.checks.iter().any(|c| c.keyword.starts_with("EXPECT") && !is_exit_form(&c.keyword)) {
             state.compared = None;
         }
+    }
+    let floor = u64::from(file.settings.min_strength_percent);
+    if let Some(Strength { rejected, tried }) = state.strength
+        && u64::from(rejected) * 100 < floor * u64::from(tried)
+    {
+        let message = format!(
+            "its checks are weak: they reject {rejected} of {tried} foreign outputs, the suite wants {floor} %"
+        );
+        state.trouble(Trouble::Failed, first_span(file), message);
     }
     let happened = Happened {
         troubles: state.points.iter().map(|(t, p)| (*t, p.message.clone())).collect(),
@@ -308,11 +318,22 @@ fn work_folder(run: &Run<'_>, item: &Item, number: u32) -> PathBuf {
 }
 
 fn fresh(folder: &std::path::Path) -> std::io::Result<()> {
-    match std::fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
-        _ => {}
+    use std::io::ErrorKind;
+    match std::fs::create_dir(folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => std::fs::create_dir_all(folder),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            std::fs::remove_dir_all(folder)?;
+            std::fs::create_dir(folder)
+        }
+        made => made,
     }
-    std::fs::create_dir_all(folder)
+}
+
+/// Removes a test's folder. Most are empty, and for those one call is enough.
+fn remove(folder: &std::path::Path) {
+    if std::fs::remove_dir(folder).is_err() {
+        let _ = std::fs::remove_dir_all(folder);
+    }
 }
 
 fn blank(run: &Run<'_>, item: &Item, number: u32, started: Instant) -> Record {
@@ -391,12 +412,17 @@ fn verdict(state: State, reason: String, facts: Facts, evidence: EvidenceState, 
     }
 }
 
-/// An output stream for the record; a file without content leaves the bundle.
+/// An output stream for the record; one without content leaves no file in the bundle.
 pub fn output(path: &std::path::Path, name: &str) -> std::io::Result<Output> {
-    let (digest, bytes) = runproof_evidence::digest::of_file(path)?;
-    if bytes == 0 {
-        std::fs::remove_file(path)?;
-    }
+    let empty = || (runproof_evidence::digest::of_bytes(&[]), 0);
+    let (digest, bytes) = match std::fs::metadata(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => empty(),
+        Ok(metadata) if metadata.len() == 0 => {
+            std::fs::remove_file(path)?;
+            empty()
+        }
+        _ => runproof_evidence::digest::of_file(path)?,
+    };
     Ok(Output { bytes, digest, log: (bytes > 0).then(|| name.to_owned()) })
 }
 

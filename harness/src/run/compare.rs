@@ -2,6 +2,7 @@
 //! test as a whole.
 
 use super::judge::Trouble;
+use super::matcher::Matched;
 use crate::process::status;
 use crate::report::failure::Point;
 use crate::report::visible;
@@ -30,6 +31,35 @@ impl Compared {
 
     fn fail(&mut self, trouble: Trouble, span: Span, message: String, label: &str, detail: String) {
         self.points.push((trouble, Point { span, message, label: label.to_owned(), detail }));
+    }
+}
+
+/// Check lines that were evaluated. Where the command ended as it had to, a check that did not match was meant not to
+/// (`not FileCheck`).
+pub fn matched(all: &[Matched], exit_held: bool, out: &mut Compared) {
+    for matched in all {
+        for (line, keyword, executed, held) in &matched.checks {
+            let held = *held || exit_held;
+            match out.checks.iter_mut().find(|c| c.line == *line && c.keyword == *keyword) {
+                Some(known) => {
+                    known.executed += executed;
+                    known.held &= held;
+                }
+                None => {
+                    out.checks.push(Check {
+                        line: *line,
+                        keyword: keyword.clone(),
+                        executed: *executed,
+                        held,
+                    });
+                }
+            }
+        }
+        if !exit_held {
+            for (span, message) in &matched.failures {
+                out.fail(Trouble::Failed, *span, message.clone(), "this check", String::new());
+            }
+        }
     }
 }
 
@@ -78,22 +108,16 @@ pub fn exit(step: &CommandStep, source: &Source, exit: &Exit, who: &str, out: &m
     }
     let span = stated.map(|(s, _)| s).or(step.refused.first().map(|r| r.span)).unwrap_or(step.span);
     let (trouble, mut message) = match exit {
-        Exit::Code { .. } => (
-            Trouble::Failed,
-            format!("{who} ended with {}, not {}", status::describe(exit), expected_exit(step)),
-        ),
-        Exit::Signal { .. } => (Trouble::Crashed, format!("{who} died by {}", status::describe(exit))),
-        Exit::NotStarted { why } => (Trouble::Errored, format!("{who} could not be started: {why}")),
+        Exit::Code { .. } => {
+            (Trouble::Failed, format!("{who} {}, not {}", status::describe(exit), expected_exit(step)))
+        }
+        Exit::Signal { .. } => (Trouble::Crashed, format!("{who} {}", status::describe(exit))),
+        Exit::NotStarted { why } => (Trouble::Errored, format!("{who}: {why}")),
         Exit::TimedOut { limit_ms } => {
             (Trouble::TimedOut, format!("{who} reached the limit of {}", limit(*limit_ms)))
         }
         Exit::Interrupted | Exit::NotReached => (Trouble::Errored, format!("{who} did not run")),
     };
-    if let Exit::Code { code } = exit
-        && let Some(word) = status::shell_word(*code)
-    {
-        message.push_str(&format!(" ({word})"));
-    }
     if !step.refused.is_empty() && matches!(exit, Exit::Signal { .. }) {
         message.push_str("; a crash is no refusal");
     }
@@ -102,6 +126,12 @@ pub fn exit(step: &CommandStep, source: &Source, exit: &Exit, who: &str, out: &m
 
 fn limit(ms: u64) -> String {
     if ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{ms} ms") }
+}
+
+/// Which outputs have to be read to compare: stdout, stderr. The others stay on disk, however long they are.
+pub fn reads(step: &CommandStep) -> (bool, bool) {
+    let refuses = !step.refused.is_empty();
+    (refuses || !stdout_lines(&step.stdout).is_empty(), refuses || !step.stderr.is_empty())
 }
 
 /// The outputs against their expectations.

@@ -11,8 +11,12 @@ mod executables;
 pub mod judge;
 pub mod locks;
 mod masked;
+mod matcher;
+mod outputs;
 pub mod placed;
 pub mod schedule;
+mod surroundings;
+mod watch;
 
 use crate::device::Kinds;
 use crate::diag::Problem;
@@ -20,7 +24,6 @@ use crate::exit::Status;
 use crate::plan::{Fate, Item, LoadedFile, Plan};
 use crate::process::Interrupt;
 use crate::report::{Event, Failure, Finished, Reporter, Summary};
-use crate::shell::Builtins;
 use crate::suite::Settings;
 use crate::suite::tools::{self, Tool};
 use attempt::Done;
@@ -78,7 +81,6 @@ pub struct Run<'a> {
     plan: &'a Plan,
     kinds: &'a Kinds,
     executables: Executables,
-    builtins: &'a dyn Builtins,
     options: Options,
     id: String,
     nonce: String,
@@ -116,15 +118,21 @@ impl<'a> Run<'a> {
         let nonce = clock::nonce()
             .map_err(|e| vec![Problem::new("bundle", format!("no random numbers from the system: {e}"))])?;
         let id = options.run_id.clone().unwrap_or_else(|| format!("{}-{}", stamp(), &nonce[..8]));
-        let (tools, masks, tool_records) = tools_and_masks(plan, &options)?;
+        // Large executables and repositories take their time, so these three go side by side.
+        let (tools, executable, source) = std::thread::scope(|scope| {
+            let executable = scope.spawn(own_digest);
+            let source = scope.spawn(|| revision(plan));
+            (tools_and_masks(plan, &options), executable.join(), source.join())
+        });
+        let (tools, masks, tool_records) = tools?;
         let record = RunRecord {
             schema: BUNDLE_SCHEMA.to_owned(),
             id: id.clone(),
             nonce: nonce.clone(),
             harness: env!("CARGO_PKG_VERSION").to_owned(),
-            executable: own_digest(),
+            executable: executable.unwrap_or_else(|_| crate::plan::load::digest(&[])),
             argv: options.argv.iter().map(|a| masks.mask(a)).collect(),
-            source: revision(plan),
+            source: source.unwrap_or_else(|_| unknown_revision()),
             host: host.clone(),
             tools: tool_records,
             selection: Selection { partial: plan.partial, ..options.selection.clone() },
@@ -152,7 +160,6 @@ impl<'a> Run<'a> {
             plan,
             kinds,
             executables: Executables::default(),
-            builtins: &(),
             id,
             nonce,
             host,
@@ -340,13 +347,12 @@ impl<'a> Run<'a> {
         &self.bundle
     }
 
-    /// Notes the bytes of an `EXPECT(identical)` line; the variant that they differ from, if they do.
-    fn same_in_all_variants(&self, item: &Item, line: u32, bytes: &[u8]) -> Option<String> {
-        let digest = crate::plan::load::digest(bytes);
+    /// Notes what an `EXPECT(identical)` line is about; the variant that it differs from, if it does.
+    fn same_in_all_variants(&self, item: &Item, line: u32, digest: &Digest) -> Option<String> {
         let key = (item.suite, item.file, item.key.target.clone(), line);
         let mut known = self.identical.lock().unwrap_or_else(PoisonError::into_inner);
         let (first, of_first) = known.entry(key).or_insert_with(|| (item.key.test.clone(), digest.clone()));
-        (*of_first != digest).then(|| first.clone())
+        (of_first != digest).then(|| first.clone())
     }
 
     /// Asks the bundle's writer; `None` when the bundle is closed.
@@ -389,7 +395,15 @@ pub fn refusal(file: &LoadedFile) -> Failure {
             span: f.span,
             message: format!("{} [{}]", f.message, f.code),
             label: f.label.clone(),
-            detail: f.help.iter().map(|h| format!("help: {h}\n")).collect(),
+            detail: f
+                .related
+                .iter()
+                .map(|(span, label)| {
+                    let (line, column) = file.source.position(span.start);
+                    format!("{}:{line}:{column}: {label}\n", file.source.name)
+                })
+                .chain(f.help.iter().map(|h| format!("help: {h}\n")))
+                .collect(),
         })
         .collect();
     Failure {
@@ -470,8 +484,8 @@ fn tools_and_masks(
 }
 
 fn own_digest() -> Digest {
-    let bytes = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
-    crate::plan::load::digest(&bytes)
+    let found = std::env::current_exe().and_then(|path| runproof_evidence::digest::of_file(&path));
+    found.map_or_else(|_| crate::plan::load::digest(&[]), |(digest, _)| digest)
 }
 
 fn revision(plan: &Plan) -> Revision {
@@ -492,8 +506,12 @@ fn revision(plan: &Plan) -> Revision {
             commit,
             dirty: git(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|s| !s.is_empty()),
         },
-        None => Revision { commit: "unknown".to_owned(), dirty: true },
+        None => unknown_revision(),
     }
+}
+
+fn unknown_revision() -> Revision {
+    Revision { commit: "unknown".to_owned(), dirty: true }
 }
 
 fn stamp() -> String {
@@ -503,6 +521,7 @@ fn stamp() -> String {
 /// A problem from the bundle's writer.
 pub fn bundle_problem(error: &BundleError) -> Problem {
     Problem::new("bundle", error.to_string())
+        .help(error.way_out())
         .help("no evidence, no tier: the run does not count; what was written stays where it is")
 }
 

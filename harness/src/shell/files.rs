@@ -55,7 +55,7 @@ pub(super) fn cat(call: &mut Call<'_>) -> Result<i32, Failure> {
 }
 
 fn copy(source: &mut dyn Read, out: &mut dyn Write, visible: bool) -> std::io::Result<()> {
-    let mut buffer = vec![0; 1 << 17];
+    let mut buffer = [0; 1 << 14];
     loop {
         match source.read(&mut buffer) {
             Ok(0) => return Ok(()),

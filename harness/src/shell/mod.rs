@@ -18,7 +18,7 @@ pub use builtin::is_builtin;
 pub use real::run_in_real_shell;
 pub use run::{CommandOutcome, Program, RunEnv, ScriptExit, StageOutcome, run_script};
 pub use state::ShellState;
-pub use stream::Input;
+pub use stream::{Input, Output};
 
 use std::collections::BTreeMap;
 use std::io::Write;

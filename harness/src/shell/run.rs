@@ -5,7 +5,7 @@ use super::builtin::Call;
 use super::prefix::{self, Negation};
 use super::stage::{Runner, Stage};
 use super::state::ShellState;
-use super::stream::{Input, Sink, Streams};
+use super::stream::{Input, Output, Sink, Streams};
 use super::{Builtins, ExternalCall};
 use crate::process::{self, End, Leftover, Patience, Running, Scope};
 use runproof_directives::command::Substitutions;
@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
 /// What a command line runs with.
 pub struct RunEnv<'a> {
@@ -26,9 +27,9 @@ pub struct RunEnv<'a> {
     /// How long it may take, and how it is ended.
     pub patience: Patience<'a>,
     /// Where standard output goes.
-    pub stdout: &'a File,
+    pub stdout: &'a Rc<Output>,
     /// Where standard error goes.
-    pub stderr: &'a File,
+    pub stderr: &'a Rc<Output>,
     /// Values for words.
     pub substitutions: &'a Substitutions,
     /// Real programs by name; they go before builtins.
@@ -218,7 +219,7 @@ impl<'a> Work<'_, 'a> {
         stdin: Input,
         stdout: Sink,
     ) -> io::Result<Result<Streams, String>> {
-        let mut streams = Streams { stdin, stdout, stderr: Sink::File(self.env.stderr.try_clone()?) };
+        let mut streams = Streams { stdin, stdout, stderr: Sink::Output(Rc::clone(self.env.stderr)) };
         let done = Stage::redirect(&pipeline.stages[at], &mut streams, self.state, self.env);
         Ok(done.map(|()| streams))
     }
@@ -233,7 +234,7 @@ impl<'a> Work<'_, 'a> {
         let stage = &stages[at];
         let last = at + 1 == stages.len();
         let stdout =
-            if last { Sink::File(self.env.stdout.try_clone()?) } else { Sink::spool(self.env.folder) };
+            if last { Sink::Output(Rc::clone(self.env.stdout)) } else { Sink::spool(self.env.folder) };
         let kept = stdout.try_clone()?;
         let mut streams = match self.streams(pipeline, at, stdin, stdout)? {
             Ok(streams) => streams,
@@ -335,9 +336,9 @@ struct Link {
 }
 
 fn connect(env: &RunEnv<'_>, last: bool, piped: bool) -> io::Result<Link> {
-    let stderr = Sink::File(env.stderr.try_clone()?);
+    let stderr = Sink::Output(Rc::clone(env.stderr));
     let (stdout, next, kept) = if last {
-        (Sink::File(env.stdout.try_clone()?), Input::Null, None)
+        (Sink::Output(Rc::clone(env.stdout)), Input::Null, None)
     } else if piped {
         let (reader, writer) = io::pipe()?;
         (Sink::Pipe(writer), Input::Pipe(reader), None)
@@ -403,7 +404,8 @@ fn start(
     }
     command.args(words.iter().skip(1)).env_clear().envs(&stage.env).current_dir(&state.cwd);
     command.stdin(streams.stdin.into_stdio(scratch).map_err(failed)?);
-    command.stdout(streams.stdout.into_stdio()).stderr(streams.stderr.into_stdio());
+    command.stdout(streams.stdout.into_stdio().map_err(failed)?);
+    command.stderr(streams.stderr.into_stdio().map_err(failed)?);
     scope.spawn(&mut command, &state.limits).map_err(failed)
 }
 

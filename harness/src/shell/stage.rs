@@ -129,13 +129,14 @@ fn find<'a>(name: &str, env: &BTreeMap<String, String>, state: &ShellState, run:
             Some(why) => Runner::Missing(format!("{name} could not be started: {why}")),
         };
     }
+    // The search path itself stays out of the message: it would carry home folders into the records.
     let path = env.get("PATH").map_or("", String::as_str);
     let folders = std::env::split_paths(OsStr::new(path)).filter(|f| !f.as_os_str().is_empty());
     let mut candidates = folders.map(|folder| state.at(folder).join(name));
     match candidates.find(|c| unusable(c).is_none()) {
         Some(path) => Runner::Program(path),
         None => Runner::Missing(format!(
-            "{name} could not be started: no tool of the suite, no builtin, and no program in PATH ({path})"
+            "{name} could not be started: no tool of the suite, no builtin, and no program in PATH"
         )),
     }
 }

@@ -4,10 +4,10 @@
 //! until its reader goes is ended by the time limit instead.
 
 use runproof_directives::command::ast::{Redirection, RedirectionTarget, Stream};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::fs::File;
 use std::io::{self, Cursor, PipeReader, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::rc::Rc;
 use tempfile::SpooledTempFile;
@@ -86,9 +86,58 @@ impl Read for Input {
     }
 }
 
+/// An output of a whole command line: a file that is made when a program gets it or a builtin writes to it. Most
+/// lines print nothing, and a file that is made to be removed again costs more than they do.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    file: OnceCell<File>,
+    error: OnceCell<io::Error>,
+}
+
+impl Output {
+    /// One that will be at `path`.
+    pub fn at(path: impl Into<PathBuf>) -> Rc<Self> {
+        Rc::new(Self { path: path.into(), file: OnceCell::new(), error: OnceCell::new() })
+    }
+
+    /// Why it could not be made, written or kept, when that was so: what the command line said is then not known.
+    pub fn error(&self) -> Option<io::Error> {
+        use std::os::unix::fs::MetadataExt;
+        let deleted = |file: &File| file.metadata().is_ok_and(|m| m.nlink() == 0);
+        let gone = || self.file.get().filter(|f| deleted(f)).map(|_| io::ErrorKind::NotFound.into());
+        self.error.get().map(copy_of).or_else(gone)
+    }
+
+    pub(super) fn file(&self) -> io::Result<&File> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file = File::create(&self.path).inspect_err(|e| self.failed(e))?;
+        Ok(self.file.get_or_init(|| file))
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.file()?.write(bytes).inspect_err(|e| self.failed(e))
+    }
+
+    fn failed(&self, error: &io::Error) {
+        if error.kind() != io::ErrorKind::Interrupted {
+            // Only the first counts.
+            let _ = self.error.set(copy_of(error));
+        }
+    }
+}
+
+fn copy_of(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+}
+
 /// Where a stage writes.
 #[derive(Debug)]
 pub(super) enum Sink {
+    /// Where the whole command line writes.
+    Output(Rc<Output>),
     File(File),
     Pipe(io::PipeWriter),
     /// Kept for the next stage; only a builtin writes there.
@@ -102,6 +151,7 @@ impl Sink {
 
     pub(super) fn try_clone(&self) -> io::Result<Self> {
         Ok(match self {
+            Self::Output(output) => Self::Output(Rc::clone(output)),
             Self::File(file) => Self::File(file.try_clone()?),
             Self::Pipe(pipe) => Self::Pipe(pipe.try_clone()?),
             Self::Spool(spool) => Self::Spool(Rc::clone(spool)),
@@ -109,12 +159,13 @@ impl Sink {
     }
 
     /// For a program, which never gets a spool.
-    pub(super) fn into_stdio(self) -> Stdio {
-        match self {
+    pub(super) fn into_stdio(self) -> io::Result<Stdio> {
+        Ok(match self {
+            Self::Output(output) => output.file()?.try_clone()?.into(),
             Self::File(file) => file.into(),
             Self::Pipe(pipe) => pipe.into(),
             Self::Spool(_) => Stdio::null(),
-        }
+        })
     }
 
     /// What was kept, for the next stage.
@@ -129,7 +180,7 @@ impl Sink {
                 }
             }
             Self::File(file) => rewound(file)?,
-            Self::Pipe(_) => Input::Null,
+            Self::Output(_) | Self::Pipe(_) => Input::Null,
         })
     }
 }
@@ -142,6 +193,7 @@ fn rewound(mut file: File) -> io::Result<Input> {
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
+            Self::Output(output) => output.write(bytes),
             Self::File(file) => file.write(bytes),
             Self::Pipe(pipe) => pipe.write(bytes),
             Self::Spool(spool) => spool.borrow_mut().write(bytes),

@@ -54,7 +54,7 @@ pub struct SuiteSection {
     pub expect: Option<ExpectMode>,
     /// Limit of one test; 60 s unless given.
     pub timeout: Option<Spanned<String>>,
-    /// Tests that must have passed before a cell of the matrix is filled; 1 unless given.
+    /// Tests that must have been executed and passed in a whole run, else it fails.
     pub min_executed: Option<u32>,
     /// Smallest strength (rejected / tried, in percent) of a test's checks.
     pub min_strength_percent: Option<u32>,

@@ -2,10 +2,10 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use runproof::process::{Deadline, Interrupt, Limits, Patience};
-use runproof::shell::{Builtins, CommandOutcome, RunEnv, ShellState, run_in_real_shell, run_script};
+use runproof::shell::{Builtins, CommandOutcome, Output, RunEnv, ShellState, run_in_real_shell, run_script};
 use runproof_directives::command::{Substitutions, parse};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -63,8 +63,12 @@ impl Bed {
         on_spawn: &dyn Fn(u32),
         run: impl FnOnce(&mut ShellState, &RunEnv<'_>) -> CommandOutcome,
     ) -> CommandOutcome {
-        let open = |name: &str| File::create(self.folder.path().join(name)).unwrap();
-        let (stdout, stderr) = (open(".stdout"), open(".stderr"));
+        let output = |name: &str| {
+            let path = self.folder.path().join(name);
+            let _ = fs::remove_file(&path);
+            Output::at(path)
+        };
+        let (stdout, stderr) = (output(".stdout"), output(".stderr"));
         let mut substitutions = Substitutions::new();
         let root = self.folder.path().canonicalize().unwrap();
         substitutions.paths(&format!("{}/t.vx", root.display()), &format!("{}/t.vx.tmp", root.display()));
@@ -90,8 +94,12 @@ impl Bed {
         run(&mut self.state, &env)
     }
 
+    /// What is in a file; an output that nothing was written to is none.
     pub fn bytes(&self, name: &str) -> Vec<u8> {
-        fs::read(self.folder.path().join(name)).unwrap()
+        match fs::read(self.folder.path().join(name)) {
+            Err(e) if name.starts_with(".std") && e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            read => read.unwrap(),
+        }
     }
 
     pub fn text(&self, name: &str) -> String {

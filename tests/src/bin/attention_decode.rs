@@ -1,5 +1,5 @@
-//! `attention_decode --device host|opencl --index N`: computes, compares with FP64, prints.
+//! `attention_decode --device host|opencl|cuda --index N`: computes, compares with FP64, prints.
 
 fn main() -> std::process::ExitCode {
-    runproof_tests::operator::main(&runproof_tests::attention::operator())
+    runproof_tests::operator::main(&runproof_tests::attention::decode())
 }

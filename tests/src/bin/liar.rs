@@ -1,13 +1,12 @@
-//! `liar MODE [--index N]`: programs that say they computed on the device, and did something else; and
-//! programs that end in ways which must not lose evidence. What they print is right in every mode, so that
-//! nothing but placement can tell them from the honest program.
+//! `liar MODE --device opencl|cuda --index N --repeat N`: programs that say they computed on the device, and did
+//! something else; and programs that end in ways which must not lose evidence. What they print is right in every
+//! mode, so that nothing but placement can tell them from the honest program.
 
 use runproof_records::PROBE_SCHEMA;
-use runproof_records::wire::{
-    Device, DeviceClass, Hello, Kernel, Line, Message, NONCE_VARIABLE, SINK_VARIABLE,
-};
+use runproof_records::wire::{self, Hello, Line, Message, NONCE_VARIABLE, SINK_VARIABLE};
+use runproof_tests::arguments::{self, Arguments, Place};
+use runproof_tests::device::{self, Device, Kernel};
 use runproof_tests::operator::Operator;
-use runproof_tests::sys::opencl::OpenCl;
 use runproof_tests::{matmul, sys};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -19,11 +18,14 @@ type Act = fn(&Liar) -> Result<(), String>;
 /// Name, what it does in words, and what does it.
 const MODES: &[(&str, &str, Act)] = &[
     ("banner", "prints that it ran on the device and never touches it", Liar::on_host),
+    ("enumerate", "lists the devices, then computes on the host", Liar::enumerate),
     ("context", "opens device, context and queue, then computes on the host", Liar::context),
     ("noop", "runs a kernel that does nothing, then computes on the host", Liar::noop),
+    ("copies", "copies to the device and back, then computes on the host", Liar::copies),
     ("unset", "switches the probe off, then really computes on the device", Liar::unset),
     ("forge", "writes records to the harness's socket without the probe", Liar::forge),
     ("forge-beside", "writes records to the socket beside the probe's own", Liar::forge_beside),
+    ("forge-context", "writes records, and opens a context behind the probe's back", Liar::forge_context),
     ("forge-nonce", "writes records with a nonce it made up", Liar::forge_nonce),
     ("flood", "fills the socket with noise", Liar::flood),
     ("late", "leaves a grandchild that computes on the device after the program ended", Liar::late),
@@ -34,25 +36,86 @@ const MODES: &[(&str, &str, Act)] = &[
     ("kernel-crash", "dies inside its second kernel", Liar::kernel_crash),
     ("hang", "hangs before any kernel", Liar::hang),
     ("hang-after", "hangs after the kernel", Liar::hang_after),
+    ("spin", "stays inside a second kernel for a minute", Liar::spin),
 ];
 
+/// Does nothing.
+const NOOP: Kernel = Kernel {
+    name: "noop",
+    opencl: "kernel void noop(void) {}",
+    cuda: "extern \"C\" __global__ void noop() {}",
+    grid: (1, 1),
+};
+
+/// Writes where nothing is.
+const CRASH: Kernel = Kernel {
+    name: "crash",
+    opencl: "kernel void crash(void) { *(volatile global int *)8 = 1; }",
+    cuda: "extern \"C\" __global__ void crash() { *(volatile int *)8 = 1; }",
+    grid: (1, 1),
+};
+
+/// Runs for a minute on the device's own clock, and so ends by itself where nobody kills it. OpenCL has no clock.
+const SPIN: Kernel = Kernel {
+    name: "spin",
+    opencl: "#error only for CUDA",
+    cuda: "__device__ unsigned long long nanoseconds() {
+            unsigned long long now;
+            asm volatile(\"mov.u64 %0, %globaltimer;\" : \"=l\"(now));
+            return now;
+        }
+        extern \"C\" __global__ void spin() {
+            const unsigned long long begin = nanoseconds();
+            while (nanoseconds() - begin < 60000000000ull) {}
+        }",
+    grid: (1, 1),
+};
+
+/// An interface as the harness observes it.
+struct Interface {
+    /// The word of `--device`.
+    kind: &'static str,
+    /// The variable that loads the probe.
+    variable: &'static str,
+    /// The probe, what it watches, and the calls whose success it states.
+    probe: &'static str,
+    api: &'static str,
+    calls: &'static [&'static str],
+}
+
+const OPENCL: Interface = Interface {
+    kind: "opencl",
+    variable: "OPENCL_LAYERS",
+    probe: "opencl.layer",
+    api: "OpenCL",
+    calls: &["layer"],
+};
+
+const CUDA: Interface = Interface {
+    kind: "cuda",
+    variable: "CUDA_INJECTION64_PATH",
+    probe: "cuda.cupti",
+    api: "CUPTI",
+    calls: &["subscribe", "register", "enable.1", "enable.8", "enable.9", "enable.10"],
+};
+
 struct Liar {
-    index: usize,
+    place: Place,
+    repeat: u32,
     operator: Operator,
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (mode, index) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [mode] => (mode, "0"),
-        [mode, "--index", index] => (mode, index),
-        _ => return usage(),
+    let mut given = std::env::args().skip(1);
+    let mode = given.next().unwrap_or_default();
+    let Some((_, _, act)) = MODES.iter().find(|(name, _, _)| *name == mode) else {
+        return usage("no such mode");
     };
-    let (Some((_, _, act)), Ok(index)) = (MODES.iter().find(|(name, _, _)| *name == mode), index.parse())
-    else {
-        return usage();
+    let Arguments { place, repeat, .. } = match arguments::read(given) {
+        Ok(arguments) => arguments,
+        Err(why) => return usage(&why),
     };
-    match act(&Liar { index, operator: matmul::operator() }) {
+    match act(&Liar { place, repeat, operator: matmul::operator() }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("liar {mode}: {why}");
@@ -61,8 +124,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn usage() -> ExitCode {
-    eprintln!("usage: liar MODE [--index N]");
+fn usage(why: &str) -> ExitCode {
+    eprintln!("{why}\nusage: liar MODE --device opencl|cuda --index N --repeat N");
     for (name, what, _) in MODES {
         eprintln!("  {name:<13} {what}");
     }
@@ -71,67 +134,102 @@ fn usage() -> ExitCode {
 
 impl Liar {
     fn say(&self, padded: &[f32]) {
-        print!("EXECUTING ON GPU\n{}", self.operator.report(padded).0);
+        print!("EXECUTING ON GPU\n{}", self.operator.subject.report(padded).0);
         let _ = std::io::stdout().flush();
     }
 
     fn on_host(&self) -> Result<(), String> {
-        self.say(&self.operator.on_host());
+        self.say(&self.operator.subject.on_host());
         Ok(())
     }
 
-    fn on_device(&self) -> Result<OpenCl, String> {
-        let device = OpenCl::open(self.index)?;
-        self.say(&self.operator.on_device(&device)?);
+    fn open(&self) -> Result<Box<dyn Device>, String> {
+        device::open(self.place)
+    }
+
+    fn on_device(&self) -> Result<Box<dyn Device>, String> {
+        let device = self.open()?;
+        self.say(&self.operator.on_device(&*device, self.repeat)?);
         Ok(device)
     }
 
+    fn interface(&self) -> Interface {
+        match self.place {
+            Place::Cuda(_) => CUDA,
+            Place::Host | Place::OpenCl(_) => OPENCL,
+        }
+    }
+
+    fn blind(&self) {
+        sys::unset(self.interface().variable);
+    }
+
+    fn enumerate(&self) -> Result<(), String> {
+        device::facts(self.place)?;
+        self.on_host()
+    }
+
     fn context(&self) -> Result<(), String> {
-        let _device = OpenCl::open(self.index)?;
+        let _device = self.open()?;
+        self.on_host()
+    }
+
+    fn copies(&self) -> Result<(), String> {
+        let device = self.open()?;
+        for input in &self.operator.subject.inputs {
+            device.round_trip(input)?;
+        }
         self.on_host()
     }
 
     fn noop(&self) -> Result<(), String> {
-        let device = OpenCl::open(self.index)?;
-        device.run("kernel void noop(void) {}", "noop", &[], 1)?;
-        device.finish()?;
+        self.open()?.run(&NOOP)?;
         self.on_host()
     }
 
     fn unset(&self) -> Result<(), String> {
-        sys::unset("OPENCL_LAYERS");
+        self.blind();
         self.on_device().map(drop)
     }
 
     fn forge(&self) -> Result<(), String> {
-        sys::unset("OPENCL_LAYERS");
+        self.blind();
         self.forge_records(&variable(NONCE_VARIABLE)?)
     }
 
     fn forge_beside(&self) -> Result<(), String> {
+        let _device = self.open()?;
+        self.forge_records(&variable(NONCE_VARIABLE)?)
+    }
+
+    fn forge_context(&self) -> Result<(), String> {
+        self.blind();
+        let _device = self.open()?;
         self.forge_records(&variable(NONCE_VARIABLE)?)
     }
 
     fn forge_nonce(&self) -> Result<(), String> {
-        sys::unset("OPENCL_LAYERS");
+        self.blind();
         self.forge_records(&"5".repeat(32))
     }
 
     /// Says everything that the probe would say, with the device's real facts and plausible times.
     fn forge_records(&self, nonce: &str) -> Result<(), String> {
-        let [name, vendor, driver, platform] = OpenCl::open(self.index)?.facts();
+        let device = device::facts(self.place)?;
+        let Interface { probe, api, calls, .. } = self.interface();
+        let dev = device.dev;
+        let bytes = (self.operator.subject.elements * size_of::<f32>()) as u64;
         let mut socket = connect()?;
         let now = realtime();
-        let units = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         let messages = [
             Message::Hello(Hello {
                 v: PROBE_SCHEMA,
                 nonce: nonce.into(),
-                probe: "opencl.layer".into(),
+                probe: probe.into(),
                 version: env!("CARGO_PKG_VERSION").into(),
-                api: "OpenCL".into(),
-                api_version: "layer 1.0".into(),
-                rc: [("layer".to_owned(), 0)].into(),
+                api: api.into(),
+                api_version: "1.0".into(),
+                rc: calls.iter().map(|call| ((*call).to_owned(), 0)).collect(),
                 ppid: std::os::unix::process::parent_id().cast_signed(),
                 start_ticks: sys::start_ticks(),
                 pidns: String::new(),
@@ -140,34 +238,21 @@ impl Liar {
                 rt: now,
                 mono: 1,
             }),
-            Message::Device(Device {
-                dev: 0,
-                uuid: None,
-                name,
-                vendor,
-                class: DeviceClass::Cpu,
-                capability: None,
-                units,
-                memory: 1 << 32,
-                pci: None,
-                platform: Some(platform),
-                driver,
-                visible: true,
-                mig: None,
-                facts: std::collections::BTreeMap::new(),
-            }),
-            Message::Context { dev: 0, t: now },
-            Message::Kernel(Kernel {
-                name: self.operator.kernel.into(),
-                dev: 0,
+            Message::Device(device),
+            Message::Context { dev, t: now },
+            Message::Alloc { dev, bytes, t: now, op: "alloc".into(), memkind: "device".into() },
+            Message::Kernel(wire::Kernel {
+                name: self.operator.kernel.name.into(),
+                dev,
                 stream: 1,
                 start: now,
                 end: now + 50_000,
-                grid: vec![self.operator.elements as u64],
+                grid: vec![self.operator.subject.elements as u64],
                 block: vec![],
                 corr: 1,
             }),
-            Message::Bye { t: now + 60_000, launches: 1, kernels: 1, records: 4, dropped: 0 },
+            Message::Memcpy { dir: wire::Direction::D2H, bytes, start: now + 51_000, end: now + 55_000, dev },
+            Message::Bye { t: now + 60_000, launches: 1, kernels: 1, records: 6, dropped: 0 },
         ];
         std::thread::sleep(Duration::from_millis(1));
         for (seq, msg) in (0..).zip(messages) {
@@ -194,17 +279,18 @@ impl Liar {
     /// The grandchild says when it has its device open, and works only once this program is gone.
     fn late(&self) -> Result<(), String> {
         if std::env::var_os("LIAR_GRANDCHILD").is_some() {
-            let device = OpenCl::open(self.index)?;
+            let device = self.open()?;
             println!("ready");
             // Its standard input ends with this program.
             let _ = std::io::stdin().read_to_end(&mut Vec::new());
             // And some while after it, so that no clock can take the one for the other.
             std::thread::sleep(Duration::from_millis(300));
-            self.operator.on_device(&device)?;
+            self.operator.on_device(&*device, self.repeat)?;
             return Ok(());
         }
         let mut grandchild = Command::new(std::env::current_exe().map_err(|e| e.to_string())?)
-            .args(["late", "--index", &self.index.to_string()])
+            .arg("late")
+            .args(self.arguments())
             .env("LIAR_GRANDCHILD", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -218,10 +304,20 @@ impl Liar {
         self.on_host()
     }
 
+    /// The arguments that lead another program to the same place.
+    fn arguments(&self) -> [String; 6] {
+        let (Place::OpenCl(index) | Place::Cuda(index)) = self.place else {
+            return Default::default();
+        };
+        let kind = self.interface().kind;
+        let (index, repeat) = (index.to_string(), self.repeat.to_string());
+        ["--device", kind, "--index", &index, "--repeat", &repeat].map(str::to_owned)
+    }
+
     fn child(&self) -> Result<(), String> {
         let exe = std::env::current_exe().map_err(|e| e.to_string())?;
         let status = Command::new(exe.with_file_name("matmul"))
-            .args(["--device", "opencl", "--index", &self.index.to_string()])
+            .args(self.arguments())
             .status()
             .map_err(|e| e.to_string())?;
         if status.success() { Ok(()) } else { Err(format!("the child ended with {status}")) }
@@ -243,14 +339,11 @@ impl Liar {
     }
 
     fn kernel_crash(&self) -> Result<(), String> {
-        let device = self.on_device()?;
-        let source = "kernel void crash(void) { *(volatile global int *)8 = 1; }";
-        device.run(source, "crash", &[], 1)?;
-        device.finish()
+        self.on_device()?.run(&CRASH)
     }
 
     fn hang(&self) -> Result<(), String> {
-        let _device = OpenCl::open(self.index)?;
+        let _device = self.open()?;
         self.on_host()?;
         hang()
     }
@@ -258,6 +351,10 @@ impl Liar {
     fn hang_after(&self) -> Result<(), String> {
         let _device = self.on_device()?;
         hang()
+    }
+
+    fn spin(&self) -> Result<(), String> {
+        self.on_device()?.run(&SPIN)
     }
 }
 

@@ -1,4 +1,4 @@
-//! `rope --device host|opencl --index N`: computes, compares with FP64, prints.
+//! `rope --device host|opencl|cuda --index N`: computes, compares with FP64, prints.
 
 fn main() -> std::process::ExitCode {
     runproof_tests::operator::main(&runproof_tests::rope::operator())

@@ -1,5 +1,6 @@
-//! Everything unsafe that the programs need from outside: OpenCL, and ways to end badly.
+//! Everything unsafe that the programs need from outside: OpenCL, CUDA, and ways to end badly.
 
+pub mod cuda;
 pub mod opencl;
 
 use std::ffi::{CStr, c_char, c_void};

@@ -1,6 +1,8 @@
 //! The few OpenCL calls that the programs make, each answer checked.
 
+use crate::device::{Device, Job, Kernel};
 use crate::sys::{Api, Handle};
+use runproof_records::wire;
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
 
@@ -14,23 +16,20 @@ const MEM_READ_WRITE_COPY: u64 = (1 << 0) | (1 << 5);
 /// A device with a context and a queue.
 pub struct OpenCl {
     api: Api,
-    platform: Handle,
     device: Handle,
     context: Handle,
     queue: Handle,
 }
 
 /// Numbers in device memory.
-pub struct Buffer {
+struct Buffer {
     memory: Handle,
     elements: usize,
 }
 
 /// An argument of a kernel.
-pub enum Argument<'a> {
-    /// A buffer.
+enum Argument<'a> {
     Buffer(&'a Buffer),
-    /// A number.
     U32(u32),
 }
 
@@ -56,25 +55,61 @@ fn list(call: impl Fn(u32, *mut Handle, *mut u32) -> i32, name: &str) -> Result<
     Ok(handles)
 }
 
+/// The loader, and the device at `index` with its platform, counted over all platforms in their order.
+fn find(index: usize) -> Result<(Api, Handle, Handle), String> {
+    let api = Api::load()?;
+    let mut devices = Vec::new();
+    // SAFETY: `list` passes the length of the memory that `out` points to, or none.
+    let platforms = |n, out, count| unsafe { (api.get_platform_ids)(n, out, count) };
+    for platform in list(platforms, "clGetPlatformIDs")? {
+        // SAFETY: as above, on a platform that was just listed.
+        let call = |n, out, count| unsafe { (api.get_device_ids)(platform, DEVICE_TYPE_ALL, n, out, count) };
+        devices.extend(list(call, "clGetDeviceIDs")?.into_iter().map(|device| (platform, device)));
+    }
+    match devices.get(index) {
+        Some(&(platform, device)) => Ok((api, platform, device)),
+        None => Err(format!("no device {index}: there are {}", devices.len())),
+    }
+}
+
+/// What a forger has to know of the device at `index`. Makes no context.
+///
+/// # Errors
+/// The call that failed.
+pub fn facts(index: usize) -> Result<wire::Device, String> {
+    let (api, platform, device) = find(index)?;
+    let text = |call: crate::sys::Info, object, parameter| {
+        let mut bytes = [0_u8; 1024];
+        // SAFETY: a live object and memory of the given size.
+        unsafe { call(object, parameter, bytes.len(), bytes.as_mut_ptr().cast(), null_mut()) };
+        let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text).trim().to_owned()
+    };
+    Ok(wire::Device {
+        facts: std::collections::BTreeMap::new(),
+        dev: 0,
+        uuid: None,
+        name: text(api.get_device_info, device, DEVICE_NAME),
+        vendor: text(api.get_device_info, device, DEVICE_VENDOR),
+        class: wire::DeviceClass::Cpu,
+        capability: None,
+        units: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
+        memory: 1 << 32,
+        pci: None,
+        platform: Some(text(api.get_platform_info, platform, PLATFORM_NAME)),
+        driver: text(api.get_device_info, device, DRIVER_VERSION),
+        visible: true,
+        mig: None,
+    })
+}
+
 impl OpenCl {
     /// Opens the device at `index`, counted over all platforms in their order.
     ///
     /// # Errors
     /// The call that failed, or that there are fewer devices.
     pub fn open(index: usize) -> Result<Self, String> {
-        let api = Api::load()?;
-        let mut devices = Vec::new();
-        // SAFETY: `list` passes the length of the memory that `out` points to, or none.
-        let platforms = |n, out, count| unsafe { (api.get_platform_ids)(n, out, count) };
-        for platform in list(platforms, "clGetPlatformIDs")? {
-            // SAFETY: as above, on a platform that was just listed.
-            let call =
-                |n, out, count| unsafe { (api.get_device_ids)(platform, DEVICE_TYPE_ALL, n, out, count) };
-            devices.extend(list(call, "clGetDeviceIDs")?.into_iter().map(|device| (platform, device)));
-        }
-        let Some(&(platform, device)) = devices.get(index) else {
-            return Err(format!("there are {} devices", devices.len()));
-        };
+        let (api, _, device) = find(index)?;
         let mut code = 0;
         // SAFETY: one device, no properties, no callback.
         let context =
@@ -83,28 +118,10 @@ impl OpenCl {
         // SAFETY: as above.
         let queue = unsafe { (api.create_command_queue)(context, device, 0, &raw mut code) };
         let queue = made("clCreateCommandQueue", queue, code)?;
-        Ok(Self { api, platform, device, context, queue })
+        Ok(Self { api, device, context, queue })
     }
 
-    /// Name, vendor, driver version and platform name: what a forger has to know.
-    pub fn facts(&self) -> [String; 4] {
-        let text = |call: crate::sys::Info, object, parameter| {
-            let mut bytes = [0_u8; 1024];
-            // SAFETY: a live object and memory of the given size.
-            unsafe { call(object, parameter, bytes.len(), bytes.as_mut_ptr().cast(), null_mut()) };
-            let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-            String::from_utf8_lossy(text).trim().to_owned()
-        };
-        let device = |parameter| text(self.api.get_device_info, self.device, parameter);
-        let platform = text(self.api.get_platform_info, self.platform, PLATFORM_NAME);
-        [device(DEVICE_NAME), device(DEVICE_VENDOR), device(DRIVER_VERSION), platform]
-    }
-
-    /// A buffer with these numbers.
-    ///
-    /// # Errors
-    /// The call that failed.
-    pub fn buffer(&self, data: &[f32]) -> Result<Buffer, String> {
+    fn buffer(&self, data: &[f32]) -> Result<Buffer, String> {
         let mut code = 0;
         // SAFETY: the memory is copied during the call, `size_of_val` bytes of it.
         let memory = unsafe {
@@ -120,20 +137,17 @@ impl OpenCl {
         Ok(Buffer { memory: made("clCreateBuffer", memory, code)?, elements: data.len() })
     }
 
-    /// Builds `source` and enqueues one run of `kernel` over `global` work items.
-    ///
-    /// # Errors
-    /// The call that failed.
-    pub fn run(
+    /// Builds a kernel and enqueues it `repeat` times over `global` work items.
+    fn launch(
         &self,
-        source: &str,
-        kernel: &str,
+        kernel: &Kernel,
         arguments: &[Argument<'_>],
         global: usize,
+        repeat: u32,
     ) -> Result<(), String> {
         let mut code = 0;
-        let text = source.as_ptr().cast();
-        let length = source.len();
+        let text = kernel.opencl.as_ptr().cast();
+        let length = kernel.opencl.len();
         // SAFETY: one string with its length.
         let program = unsafe {
             (self.api.create_program)(self.context, 1, &raw const text, &raw const length, &raw mut code)
@@ -144,7 +158,7 @@ impl OpenCl {
             (self.api.build_program)(program, 1, &raw const self.device, c"".as_ptr(), None, null_mut())
         };
         good("clBuildProgram", built)?;
-        let name = CString::new(kernel).map_err(|_| "a kernel name with a zero".to_owned())?;
+        let name = CString::new(kernel.name).map_err(|_| "a kernel name with a zero".to_owned())?;
         // SAFETY: a built program and a name that ends with 0.
         let kernel = unsafe { (self.api.create_kernel)(program, name.as_ptr(), &raw mut code) };
         let kernel = made("clCreateKernel", kernel, code)?;
@@ -158,28 +172,24 @@ impl OpenCl {
             // SAFETY: the value is copied during the call, `size` bytes of it.
             good("clSetKernelArg", unsafe { (self.api.set_kernel_arg)(kernel, position, size, value) })?;
         }
-        // SAFETY: one dimension, no offset, the runtime chooses the group size, no events.
-        let code = unsafe {
+        for _ in 0..repeat {
             let global = &raw const global;
-            (self.api.enqueue_kernel)(self.queue, kernel, 1, null(), global, null(), 0, null(), null_mut())
-        };
-        good("clEnqueueNDRangeKernel", code)
+            // SAFETY: one dimension, no offset, the runtime chooses the group size, no events.
+            good("clEnqueueNDRangeKernel", unsafe {
+                let enqueue = self.api.enqueue_kernel;
+                enqueue(self.queue, kernel, 1, null(), global, null(), 0, null(), null_mut())
+            })?;
+        }
+        Ok(())
     }
 
-    /// Waits for everything that was enqueued.
-    ///
-    /// # Errors
-    /// The call that failed.
-    pub fn finish(&self) -> Result<(), String> {
+    fn finish(&self) -> Result<(), String> {
         // SAFETY: a live queue.
         good("clFinish", unsafe { (self.api.finish)(self.queue) })
     }
 
     /// The numbers in `buffer`, once everything before is done.
-    ///
-    /// # Errors
-    /// The call that failed.
-    pub fn read(&self, buffer: &Buffer) -> Result<Vec<f32>, String> {
+    fn read(&self, buffer: &Buffer) -> Result<Vec<f32>, String> {
         let mut data = vec![f32::NAN; buffer.elements];
         // SAFETY: blocking, into memory of exactly this size.
         let code = unsafe {
@@ -189,5 +199,25 @@ impl OpenCl {
         };
         good("clEnqueueReadBuffer", code)?;
         Ok(data)
+    }
+}
+
+impl Device for OpenCl {
+    fn compute(&self, job: &Job<'_>) -> Result<Vec<f32>, String> {
+        let inputs: Vec<_> = job.inputs.iter().map(|input| self.buffer(input)).collect::<Result<_, _>>()?;
+        let output = self.buffer(&job.output)?;
+        let mut arguments: Vec<_> = inputs.iter().map(Argument::Buffer).collect();
+        arguments.extend([Argument::Buffer(&output), Argument::U32(job.base)]);
+        self.launch(&job.kernel, &arguments, job.elements, job.repeat)?;
+        self.read(&output)
+    }
+
+    fn run(&self, kernel: &Kernel) -> Result<(), String> {
+        self.launch(kernel, &[], 1, 1)?;
+        self.finish()
+    }
+
+    fn round_trip(&self, numbers: &[f32]) -> Result<Vec<f32>, String> {
+        self.read(&self.buffer(numbers)?)
     }
 }

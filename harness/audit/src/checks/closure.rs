@@ -48,10 +48,12 @@ pub(super) fn stray(b: &Bundle<'_>, sink: &mut Sink) {
         }
         named.extend(record.placement.iter().flat_map(|p| &p.commands).map(|c| c.raw.clone()));
     }
-    // What a killed run had begun is named by nobody, and that is no forgery.
+    // What a killed or interrupted run had begun is named by nobody, and that is no forgery.
+    let interrupted = b.run.end.as_ref().is_some_and(|e| e.interrupted);
     let begun = |path: &str| {
-        !b.complete()
-            && ([LOGS, PLACEMENT, SOURCES].iter().any(|f| path.starts_with(f)) || path.ends_with(".new"))
+        let of_a_test = [LOGS, PLACEMENT].iter().any(|f| path.starts_with(f));
+        let unfinished = path.starts_with(SOURCES) || path.ends_with(".new");
+        of_a_test && (interrupted || !b.complete()) || unfinished && !b.complete()
     };
     for path in b.loaded.files.keys().filter(|p| !named.contains(*p) && !begun(p)) {
         sink.at(path, None, "nothing in the bundle names this file".into());

@@ -282,7 +282,10 @@ pub(super) fn control(b: &Bundle<'_>, sink: &mut Sink) {
         // A known liar has a fallback by intention, and some kinds of device cannot be hidden: the record says so.
         let excused = r.declaration.xfail.as_ref().is_some_and(|x| x.expects == "placement")
             || r.not_recorded.iter().any(|n| n.field == "placement.control")
-            || !r.commands.iter().all(|c| c.exit_held);
+            || r.commands
+                .iter()
+                .any(|c| matches!(c.role, CommandRole::Run | CommandRole::Exec) && !c.exit_held)
+            || r.result.checks.iter().any(|c| !c.held);
         if b.run.selection.controls && bearing && control.is_none() && !excused {
             sink.record(
                 line,

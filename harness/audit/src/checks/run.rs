@@ -132,8 +132,7 @@ pub(super) fn attempts(b: &Bundle<'_>, sink: &mut Sink) {
             }
             Line::Finished(r) => {
                 let test = seen.entry(&r.key).or_default();
-                // A test that reaches its state without a command (skipped, refused) has nothing to announce.
-                let settled = test.open.is_none() && test.finished == 0 && r.commands.is_empty();
+                let settled = test.finished == 0 && test.open.is_none() && settled(r);
                 if test.open != Some(r.attempt) && !settled {
                     sink.record(
                         row.number,
@@ -145,6 +144,13 @@ pub(super) fn attempts(b: &Bundle<'_>, sink: &mut Sink) {
             }
         }
     }
+}
+
+/// A test that reached its state without being run announces no start.
+fn settled(record: &Record) -> bool {
+    record.attempt == 1
+        && record.commands.is_empty()
+        && matches!(record.verdict.state, State::Refused | State::Skipped | State::Errored)
 }
 
 pub(super) fn totals(b: &Bundle<'_>, sink: &mut Sink) {

@@ -33,6 +33,9 @@ pub enum Problem {
     Key(String),
 }
 
+/// What is done before there is any folder that could have gone.
+pub(crate) const MAKING_ROOT: &str = "making the folder for bundles";
+
 impl BundleError {
     pub(crate) fn new(path: &Path, doing: &'static str, problem: Problem) -> Self {
         Self { path: path.to_owned(), doing, problem }
@@ -43,7 +46,8 @@ impl BundleError {
         Self::new(path, doing, Problem::Io(error))
     }
 
-    fn way_out(&self) -> &'static str {
+    /// What would mend it.
+    pub fn way_out(&self) -> &'static str {
         match &self.problem {
             Problem::Io(e) => match e.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -54,6 +58,9 @@ impl BundleError {
                 }
                 io::ErrorKind::AlreadyExists => {
                     "a bundle is never written over: use a new run id, or move the old one away"
+                }
+                io::ErrorKind::NotFound if self.doing != MAKING_ROOT => {
+                    "leave the folder of a bundle alone until its run has ended"
                 }
                 io::ErrorKind::NotADirectory => "a file is in the way: give another folder for the bundles",
                 _ => "mend the file system or put the bundles elsewhere",
@@ -83,7 +90,7 @@ impl fmt::Display for BundleError {
             Problem::Broken => f.write_str("an earlier line could not be written")?,
             Problem::Encode(why) | Problem::Key(why) => f.write_str(why)?,
         }
-        write!(f, " (no evidence, no tier; way out: {})", self.way_out())
+        Ok(())
     }
 }
 

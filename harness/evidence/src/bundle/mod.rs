@@ -1,9 +1,10 @@
 //! Writing a bundle: one folder per run, every line on disk before the next step, closed by a manifest.
 //!
-//! The order on disk is the guarantee: `run.json`, `census.json` and `fleet.toml` are there before the first
-//! test, a `started` line before its test, a record when its test ended. Each line is one write call on an
-//! unbuffered file, so a killed harness loses nothing that was announced. Lines are not synced one by one: the
-//! guarantee is against a killed process, not against a power cut.
+//! The order on disk is the guarantee: a bundle's folder appears with `run.json`, `census.json` and `fleet.toml` in
+//! it, a `started` line is there before its test, a record when its test ended. Each line is one write call on an
+//! unbuffered file and every other file is put in place whole, so a harness that is killed at any point loses
+//! nothing that was announced. Lines are not synced one by one: the guarantee is against a killed process, not
+//! against a power cut.
 
 mod error;
 mod manifest;
@@ -91,21 +92,28 @@ impl BundleWriter {
         if !names::is_plain(&run.id) {
             return Err(BundleError::new(parent, "naming the bundle", Problem::RunId(run.id)));
         }
+        const MAKING: &str = "making the bundle's folder";
         let root = parent.join(&run.id);
-        fs::create_dir_all(parent).map_err(at(parent, "making the folder for bundles"))?;
-        fs::create_dir(&root).map_err(at(&root, "making the bundle's folder"))?;
+        fs::create_dir_all(parent).map_err(at(parent, error::MAKING_ROOT))?;
+        if root.symlink_metadata().is_ok() {
+            return Err(at(&root, MAKING)(std::io::ErrorKind::AlreadyExists.into()));
+        }
+        // Made under a name that no reader looks at: a bundle that is there has announced everything.
+        let unannounced = parent.join(format!(".{}.new", run.id));
+        fs::create_dir(&unannounced).map_err(at(&unannounced, MAKING))?;
         for folder in [PLACEMENT, LOGS, SOURCES] {
-            let path = root.join(folder);
+            let path = unannounced.join(folder);
             fs::create_dir(&path).map_err(at(&path, "making a folder of the bundle"))?;
         }
         run.end = None;
-        write_json(&root.join(RUN), &run)?;
-        write_json(&root.join(CENSUS), census)?;
-        let path = root.join(FLEET);
+        write_json(&unannounced.join(RUN), &run)?;
+        write_json(&unannounced.join(CENSUS), census)?;
+        let path = unannounced.join(FLEET);
         fs::write(&path, fleet).map_err(at(&path, "writing the fleet declarations"))?;
-        let path = root.join(RECORDS);
+        let path = unannounced.join(RECORDS);
         let file = OpenOptions::new().append(true).create_new(true).open(&path);
         let file = file.map_err(at(&path, "opening the records"))?;
+        fs::rename(&unannounced, &root).map_err(at(&root, MAKING))?;
         let prev = digest::of_bytes(run.nonce.as_bytes());
         let order: Vec<TestKey> = census.tests.iter().map(|t| t.key.clone()).collect();
         let chain = Chain { file, seq: 0, prev, last: BTreeMap::new(), broken: false };
@@ -157,16 +165,7 @@ impl BundleWriter {
     }
 
     /// Where a command's output goes. Names never collide, whatever the test is called.
-    ///
-    /// # Errors
-    /// The folder of the test cannot be made.
-    pub fn log_path(
-        &self,
-        key: &TestKey,
-        attempt: u32,
-        command: u32,
-        stream: Stream,
-    ) -> Result<Place, BundleError> {
+    pub fn log_path(&self, key: &TestKey, attempt: u32, command: u32, stream: Stream) -> Place {
         let suffix = match stream {
             Stream::Stdout => "stdout",
             Stream::Stderr => "stderr",
@@ -175,10 +174,7 @@ impl BundleWriter {
     }
 
     /// Where the stamped probe lines of a command go.
-    ///
-    /// # Errors
-    /// The folder of the test cannot be made.
-    pub fn placement_path(&self, key: &TestKey, attempt: u32, command: u32) -> Result<Place, BundleError> {
+    pub fn placement_path(&self, key: &TestKey, attempt: u32, command: u32) -> Place {
         self.place(PLACEMENT, key, &format!("a{attempt}-c{command}.jsonl"))
     }
 
@@ -189,8 +185,9 @@ impl BundleWriter {
     pub fn add_source(&self, bytes: &[u8]) -> Result<Digest, BundleError> {
         let digest = digest::of_bytes(bytes);
         let path = self.root.join(SOURCES).join(digest.hex());
+        let _one_at_a_time = self.chain();
         if !path.exists() {
-            fs::write(&path, bytes).map_err(at(&path, "keeping a test file"))?;
+            write_whole(&path, bytes, "keeping a test file")?;
         }
         Ok(digest)
     }
@@ -217,7 +214,7 @@ impl BundleWriter {
         write_json(&self.root.join(RUN), &run)?;
         let text = manifest::render(&manifest::entries(&self.root)?);
         let path = self.root.join(MANIFEST);
-        fs::write(&path, &text).map_err(error::at(&path, "writing the manifest"))?;
+        write_whole(&path, text.as_bytes(), "writing the manifest")?;
         if let Some(signer) = signer {
             let path = self.root.join(SIGNATURE);
             fs::write(&path, signer.envelope(text.as_bytes(), &run))
@@ -239,13 +236,9 @@ impl BundleWriter {
         Err(BundleError::new(&self.root.join(CENSUS), "recording a test", problem))
     }
 
-    fn place(&self, folder: &str, key: &TestKey, file: &str) -> Result<Place, BundleError> {
-        let name = format!("{folder}/{}/{file}", names::of_test(key));
-        let path = self.root.join(&name);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(at(parent, "making the folder of a test"))?;
-        }
-        Ok(Place { path, name })
+    fn place(&self, folder: &str, key: &TestKey, file: &str) -> Place {
+        let name = format!("{folder}/{}.{file}", names::of_test(key));
+        Place { path: self.root.join(&name), name }
     }
 
     /// One write call for the whole line. After a short or failed write the file ends in a torn line, so the chain
@@ -261,7 +254,8 @@ impl BundleWriter {
         let written = chain
             .file
             .write(text.as_bytes())
-            .and_then(|n| if n == text.len() { Ok(()) } else { Err(std::io::ErrorKind::StorageFull.into()) });
+            .and_then(|n| if n == text.len() { Ok(()) } else { Err(std::io::ErrorKind::StorageFull.into()) })
+            .and_then(|()| still_there(&chain.file));
         if let Err(e) = written {
             chain.broken = true;
             return Err(at(&path, "writing a record")(e));
@@ -304,13 +298,31 @@ fn to_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<String, Bundle
         .map_err(|e| BundleError::new(path, "encoding JSON", Problem::Encode(e.to_string())))
 }
 
-/// Written beside and renamed, so that a reader never sees half a file.
 fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), BundleError> {
     let mut text = to_json(path, value)?;
     text.push('\n');
-    let beside = path.with_extension("json.new");
-    fs::write(&beside, text).map_err(at(&beside, "writing"))?;
-    fs::rename(&beside, path).map_err(at(path, "putting in place"))
+    write_whole(path, text.as_bytes(), "writing")
+}
+
+/// Written beside and renamed, so that a reader never sees half a file.
+fn write_whole(path: &Path, bytes: &[u8], doing: &'static str) -> Result<(), BundleError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    fs::write(&beside, bytes).map_err(at(&beside, doing))?;
+    fs::rename(&beside, path).map_err(at(path, doing))
+}
+
+/// A line in a file that has been deleted is on no disk.
+fn still_there(file: &File) -> std::io::Result<()> {
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0 {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::NotFound,
+            "the file was deleted while the run was going on",
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ const READABLE: usize = 64;
 /// Hexadecimal digits of the digest that makes the name unique (64 bits).
 const UNIQUE: usize = 16;
 
-/// Folder name of a test: its path in legal characters, then a part of the digest of the whole key. The digest
+/// Beginning of the names of a test's files: its path in legal characters, then a part of the digest of the whole key. The digest
 /// keeps apart what the readable part maps together (`a/b` and `a-b`, long names, names that differ by case).
 pub(super) fn of_test(key: &TestKey) -> String {
     let target = match &key.target {

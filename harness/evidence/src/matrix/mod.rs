@@ -10,9 +10,11 @@ mod evidence;
 mod markdown;
 mod model;
 mod reasons;
+mod terminal;
 
 pub use markdown::markdown;
 pub use model::*;
+pub use terminal::terminal;
 
 use crate::read::{Bundle, ReadError};
 use crate::tier;

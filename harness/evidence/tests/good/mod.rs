@@ -216,7 +216,7 @@ impl Maker {
         self.now += 10_000_000;
         let ended = self.tick();
         let output = |text: &str, stream| {
-            let place = self.writer.log_path(key, attempt, index, stream).unwrap();
+            let place = self.writer.log_path(key, attempt, index, stream);
             let log = (!text.is_empty()).then(|| {
                 std::fs::write(&place.path, text).unwrap();
                 place.name
@@ -365,6 +365,10 @@ pub fn place(m: &mut Maker, r: &mut Record, device: Device, control: bool) {
         reason: String::new(),
         control: hidden,
     });
+    if !control {
+        let reason = "devices of this kind cannot be hidden".to_owned();
+        r.not_recorded.push(NotRecorded { field: "placement.control".into(), reason });
+    }
     r.verdict.placement = Some(outcome);
     r.verdict.facts.placement = Fact::Held;
     r.device = Some(device);
@@ -471,7 +475,7 @@ fn observe(
             garbled: None,
         });
     }
-    let file = m.writer.placement_path(&r.key, r.attempt, index).unwrap();
+    let file = m.writer.placement_path(&r.key, r.attempt, index);
     std::fs::write(&file.path, &text).unwrap();
     let place = match (&device.identity.uuid, &device.identity.platform) {
         (Some(uuid), _) => uuid.clone(),

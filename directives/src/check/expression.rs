@@ -1,0 +1,326 @@
+//! Arithmetic of numeric substitutions: text to a postfix program, and its value. Variables are held elsewhere.
+
+use super::error::NumericError;
+use super::format::Format;
+use super::integer::{Integer, TooLarge};
+use super::variables::{Names, NumericId};
+
+/// Parentheses and calls may be nested this deep.
+const MAX_DEPTH: usize = 200;
+pub(super) const BLANKS: &[u8] = b" \t";
+
+/// An expression in postfix order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Expression(Vec<Term>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Term {
+    Number(Integer),
+    Variable(NumericId),
+    Apply(Function),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Function {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Min,
+    Max,
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NoValue {
+    Undefined(NumericId),
+    DivisionByZero,
+    TooLarge,
+}
+
+impl From<TooLarge> for NoValue {
+    fn from(_: TooLarge) -> Self {
+        Self::TooLarge
+    }
+}
+
+/// What may stand as an operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operand {
+    Any,
+    /// `@LINE`, first in a legacy `[[@LINE+1]]`.
+    Line,
+    /// A decimal number, second in it.
+    Decimal,
+}
+
+/// An expression being read.
+pub(super) struct Reader<'a, 'n> {
+    pub(super) rest: &'a [u8],
+    pub(super) names: &'n mut Names,
+    /// Line of the check, if it has one.
+    pub(super) line: Option<usize>,
+    terms: Vec<Term>,
+    depth: usize,
+}
+
+impl<'a, 'n> Reader<'a, 'n> {
+    pub(super) fn new(rest: &'a [u8], names: &'n mut Names, line: Option<usize>) -> Self {
+        Self { rest, names, line, terms: Vec::new(), depth: 0 }
+    }
+
+    /// Reads to the end of the text. A legacy expression has two operands at most.
+    pub(super) fn whole(mut self, legacy: bool) -> Result<Expression, NumericError> {
+        self.operand(if legacy { Operand::Line } else { Operand::Any })?;
+        let mut operators = 0;
+        while !self.rest.is_empty() {
+            if legacy && operators > 0 {
+                return Err(NumericError::LegacyLine);
+            }
+            self.operation(if legacy { Operand::Decimal } else { Operand::Any })?;
+            operators += 1;
+        }
+        Ok(Expression(self.terms))
+    }
+
+    fn skip_blanks(&mut self) {
+        self.rest = trim_start(self.rest);
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.rest.first() == Some(&byte);
+        self.rest = &self.rest[usize::from(found)..];
+        found
+    }
+
+    /// An operator and what stands to its right. Blanks alone are no operator and no mistake.
+    fn operation(&mut self, allowed: Operand) -> Result<(), NumericError> {
+        self.skip_blanks();
+        let Some((operator, rest)) = self.rest.split_first() else { return Ok(()) };
+        let function = match operator {
+            b'+' => Function::Add,
+            b'-' => Function::Sub,
+            other => return Err(NumericError::Operator(char::from(*other))),
+        };
+        self.rest = trim_start(rest);
+        if self.rest.is_empty() {
+            return Err(NumericError::Operand(String::new()));
+        }
+        self.operand(allowed)?;
+        self.terms.push(Term::Apply(function));
+        Ok(())
+    }
+
+    fn operand(&mut self, allowed: Operand) -> Result<(), NumericError> {
+        if self.rest.first() == Some(&b'(') {
+            return if allowed == Operand::Any { self.parenthesis() } else { Err(NumericError::LegacyLine) };
+        }
+        if allowed != Operand::Decimal
+            && let Some((name, rest)) = variable_name(self.rest)
+        {
+            self.rest = rest;
+            if trim_start(rest).first() != Some(&b'(') {
+                return self.variable(name);
+            }
+            return if allowed == Operand::Any { self.call(name) } else { Err(NumericError::LegacyLine) };
+        }
+        if allowed == Operand::Line {
+            return Err(NumericError::Operand(lossy(self.rest)));
+        }
+        self.number(allowed == Operand::Decimal)
+    }
+
+    fn variable(&mut self, name: &[u8]) -> Result<(), NumericError> {
+        if name[0] == b'@' && name != b"@LINE" {
+            return Err(NumericError::Pseudo(lossy(name)));
+        }
+        let id = self.names.use_numeric(name);
+        if self.line.is_some() && self.names.numeric(id).line == self.line {
+            return Err(NumericError::SameLine(lossy(name)));
+        }
+        self.terms.push(Term::Variable(id));
+        Ok(())
+    }
+
+    fn deeper(&mut self) -> Result<(), NumericError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH { Err(NumericError::Depth) } else { Ok(()) }
+    }
+
+    fn parenthesis(&mut self) -> Result<(), NumericError> {
+        self.deeper()?;
+        self.eat(b'(');
+        self.skip_blanks();
+        if self.rest.is_empty() {
+            return Err(NumericError::Operand(String::new()));
+        }
+        self.operand(Operand::Any)?;
+        self.skip_blanks();
+        while !matches!(self.rest.first(), None | Some(b')')) {
+            self.operation(Operand::Any)?;
+            self.skip_blanks();
+        }
+        self.depth -= 1;
+        if self.eat(b')') { Ok(()) } else { Err(NumericError::Parenthesis) }
+    }
+
+    fn call(&mut self, name: &[u8]) -> Result<(), NumericError> {
+        self.deeper()?;
+        let function = match name {
+            b"add" => Function::Add,
+            b"sub" => Function::Sub,
+            b"mul" => Function::Mul,
+            b"div" => Function::Div,
+            b"min" => Function::Min,
+            b"max" => Function::Max,
+            _ => return Err(NumericError::Function(lossy(name))),
+        };
+        self.skip_blanks();
+        self.eat(b'(');
+        self.skip_blanks();
+        let mut arguments = 0;
+        while !matches!(self.rest.first(), None | Some(b')')) {
+            if self.rest[0] == b',' {
+                return Err(NumericError::MissingArgument);
+            }
+            self.operand(Operand::Any)?;
+            self.skip_blanks();
+            while !matches!(self.rest.first(), None | Some(b')' | b',')) {
+                self.operation(Operand::Any)?;
+                self.skip_blanks();
+            }
+            arguments += 1;
+            if !self.eat(b',') {
+                break;
+            }
+            self.skip_blanks();
+            if self.rest.first() == Some(&b')') {
+                return Err(NumericError::MissingArgument);
+            }
+        }
+        self.depth -= 1;
+        if !self.eat(b')') {
+            return Err(NumericError::Parenthesis);
+        }
+        if arguments != 2 {
+            return Err(NumericError::Arguments(lossy(name), arguments));
+        }
+        self.terms.push(Term::Apply(function));
+        Ok(())
+    }
+
+    fn number(&mut self, decimal: bool) -> Result<(), NumericError> {
+        let whole = self.rest;
+        let negative = self.eat(b'-');
+        let signless = self.rest;
+        let (radix, digits) = if decimal { (10, signless) } else { radix(signless) };
+        let length = digits.iter().take_while(|b| char::from(**b).is_digit(radix)).count();
+        // What only names a radix is no number, unless something stands behind it: then it is zero.
+        if digits.is_empty() || (length == 0 && digits.len() == signless.len()) {
+            return Err(NumericError::Operand(lossy(whole)));
+        }
+        let value = Integer::from_digits(&digits[..length], radix, negative)
+            .map_err(|_: TooLarge| NumericError::TooLarge)?;
+        self.terms.push(Term::Number(value));
+        self.rest = &digits[length..];
+        Ok(())
+    }
+}
+
+fn radix(text: &[u8]) -> (u32, &[u8]) {
+    match text {
+        [b'0', b'x' | b'X', rest @ ..] => (16, rest),
+        [b'0', b'b' | b'B', rest @ ..] => (2, rest),
+        [b'0', b'o', rest @ ..] => (8, rest),
+        [b'0', rest @ ..] if rest.first().is_some_and(u8::is_ascii_digit) => (8, rest),
+        _ => (10, text),
+    }
+}
+
+impl Expression {
+    /// The value, or every reason why there is none.
+    pub(super) fn value(
+        &self,
+        mut variable: impl FnMut(NumericId) -> Option<Integer>,
+    ) -> Result<Integer, Vec<NoValue>> {
+        let mut stack: Vec<Result<Integer, Vec<NoValue>>> = Vec::new();
+        for term in &self.0 {
+            let value = match term {
+                Term::Number(value) => Ok(value.clone()),
+                Term::Variable(id) => variable(*id).ok_or_else(|| vec![NoValue::Undefined(*id)]),
+                Term::Apply(function) => match (stack.pop(), stack.pop()) {
+                    (Some(Ok(right)), Some(Ok(left))) => function.apply(&left, &right).map_err(|e| vec![e]),
+                    (Some(Err(right)), Some(Err(mut left))) => {
+                        left.extend(right);
+                        Err(left)
+                    }
+                    (Some(Err(reasons)), _) | (_, Some(Err(reasons))) => Err(reasons),
+                    _ => Err(Vec::new()),
+                },
+            };
+            stack.push(value);
+        }
+        // The reader makes no expression without a term.
+        stack.pop().unwrap_or_else(|| Ok(Integer::default()))
+    }
+
+    /// The format that the operands agree on, if any has one.
+    pub(super) fn implicit_format(&self, names: &Names) -> Result<Option<Format>, NumericError> {
+        let mut stack: Vec<Option<(Format, &[u8])>> = Vec::new();
+        for term in &self.0 {
+            let format = match term {
+                Term::Number(_) => None,
+                Term::Variable(id) => {
+                    let variable = names.numeric(*id);
+                    Some((variable.format, variable.name.as_slice()))
+                }
+                Term::Apply(_) => match (stack.pop().flatten(), stack.pop().flatten()) {
+                    (Some((right, right_name)), Some((left, left_name))) if left != right => {
+                        let shown =
+                            |name, format: Format| format!("`{}` ({})", lossy(name), format.notation());
+                        return Err(NumericError::Conflict(shown(left_name, left), shown(right_name, right)));
+                    }
+                    (right, left) => left.or(right),
+                },
+            };
+            stack.push(format);
+        }
+        Ok(stack.pop().flatten().map(|(format, _)| format))
+    }
+}
+
+impl Function {
+    fn apply(self, left: &Integer, right: &Integer) -> Result<Integer, NoValue> {
+        Ok(match self {
+            Self::Add => left.add(right)?,
+            Self::Sub => left.subtract(right)?,
+            Self::Mul => left.multiply(right)?,
+            Self::Div if right.is_zero() => return Err(NoValue::DivisionByZero),
+            Self::Div => left.divide(right).ok_or(NoValue::DivisionByZero)?,
+            Self::Min => left.min(right).clone(),
+            Self::Max => left.max(right).clone(),
+        })
+    }
+}
+
+/// Splits a variable's name off the front: `V`, `$V` or `@V`.
+pub(super) fn variable_name(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mark = usize::from(matches!(text.first(), Some(b'$' | b'@')));
+    text.get(mark).filter(|b| **b == b'_' || b.is_ascii_alphabetic())?;
+    let length = text[mark..].iter().take_while(|b| **b == b'_' || b.is_ascii_alphanumeric()).count();
+    Some(text.split_at(mark + length))
+}
+
+pub(super) fn trim_start(text: &[u8]) -> &[u8] {
+    let blanks = text.iter().take_while(|b| BLANKS.contains(b)).count();
+    &text[blanks..]
+}
+
+pub(super) fn trim_end(text: &[u8]) -> &[u8] {
+    let blanks = text.iter().rev().take_while(|b| BLANKS.contains(b)).count();
+    &text[..text.len() - blanks]
+}
+
+pub(super) fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}

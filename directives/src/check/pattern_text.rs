@@ -1,0 +1,287 @@
+//! The text of a pattern to its parts: plain text, `{{…}}`, `[[V:…]]`, `[[V]]`, `[[#…]]`.
+
+use std::collections::BTreeMap;
+
+use super::ere::{Ere, EreError};
+use super::error::CheckErrorKind;
+use super::expression::{lossy, trim_end, variable_name};
+use super::numeric_block::{self, Definition};
+use super::pattern::{Body, Part, Parts, Pattern};
+use super::scan::Kind;
+use super::variables::{Names, Values};
+
+/// How a pattern is to be read.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    pub(super) kind: Kind,
+    pub(super) literal: bool,
+    pub(super) full_lines: bool,
+    pub(super) strict_whitespace: bool,
+    pub(super) fold_case: bool,
+    pub(super) strict: bool,
+    pub(super) line: Option<usize>,
+}
+
+/// A mistake: where in the pattern's text, and what.
+pub(super) type Mistake = ((usize, usize), CheckErrorKind);
+
+/// Reads a pattern; `name` is the check's name for messages.
+pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> Result<Pattern, Mistake> {
+    let keeps_ends = style.strict_whitespace && style.full_lines;
+    let text = if keeps_ends { text } else { trim_end(text) };
+    let whole = (0, text.len());
+    let with_body = |body| Pattern { body, fold_case: style.fold_case, line: style.line };
+    if style.kind == Kind::Empty {
+        return if text.is_empty() {
+            Ok(with_body(Body::EmptyLine))
+        } else {
+            Err((whole, CheckErrorKind::PatternAfterEmpty(name.to_owned())))
+        };
+    }
+    if text.is_empty() {
+        return Err((whole, CheckErrorKind::EmptyPattern(name.to_owned())));
+    }
+    let full_lines = style.full_lines && style.kind != Kind::Not;
+    let plain = !full_lines && !contains(text, b"{{") && !contains(text, b"[[");
+    if style.literal || plain {
+        return Ok(with_body(Body::Fixed(Box::new(memchr::memmem::Finder::new(text).into_owned()))));
+    }
+    let mut builder =
+        Builder { text, at: 0, style, names, parts: Parts::default(), group: 1, defined: BTreeMap::new() };
+    let blanks: &[u8] = if style.strict_whitespace { b"" } else { b" *" };
+    if full_lines {
+        builder.regex(&[b"^", blanks].concat());
+    }
+    builder.pieces()?;
+    if full_lines {
+        builder.regex(&[blanks, b"$"].concat());
+    }
+    let mut parts = builder.parts;
+    if !parts.has_substitution() {
+        let regex = parts.as_regex(&Values::default()).unwrap_or_default();
+        let compiled = Ere::new(&regex, style.fold_case);
+        // A whole that is no expression never matches, and a `-NOT` with it never fails.
+        match compiled {
+            Err(error) if style.strict || matches!(error, EreError::Size | EreError::Depth) => {
+                return Err((whole, CheckErrorKind::Regex(lossy(text), error)));
+            }
+            _ => {}
+        }
+        parts.compiled = Some(compiled);
+    }
+    Ok(with_body(Body::Parts(Box::new(parts))))
+}
+
+fn contains(text: &[u8], wanted: &[u8]) -> bool {
+    memchr::memmem::find(text, wanted).is_some()
+}
+
+struct Builder<'a, 'n> {
+    text: &'a [u8],
+    at: usize,
+    style: Style,
+    names: &'n mut Names,
+    parts: Parts,
+    /// Number of the next group.
+    group: usize,
+    /// String variables of this pattern and their groups.
+    defined: BTreeMap<Vec<u8>, usize>,
+}
+
+impl<'a> Builder<'a, '_> {
+    fn regex(&mut self, regex: &[u8]) {
+        if let Some(Part::Regex(last)) = self.parts.parts.last_mut() {
+            last.extend_from_slice(regex);
+        } else {
+            self.parts.parts.push(Part::Regex(regex.to_vec()));
+        }
+    }
+
+    fn pieces(&mut self) -> Result<(), Mistake> {
+        while self.at < self.text.len() {
+            let rest = &self.text[self.at..];
+            if rest.starts_with(b"{{") {
+                self.braces(rest)?;
+            } else if rest.starts_with(b"[[") && !rest.starts_with(b"[[[") {
+                self.block(rest)?;
+            } else {
+                let next =
+                    (1..rest.len()).find(|at| matches!(&rest[*at..], [b'{', b'{', ..] | [b'[', b'[', ..]));
+                let end = next.unwrap_or(rest.len());
+                self.parts.parts.push(Part::Text(rest[..end].to_vec()));
+                self.at += end;
+            }
+        }
+        Ok(())
+    }
+
+    /// `{{…}}`. Alternatives stay inside; a group is only put around them if there may be some.
+    fn braces(&mut self, rest: &'a [u8]) -> Result<(), Mistake> {
+        let Some(end) = memchr::memmem::find(rest, b"}}") else {
+            return Err(((self.at, self.text.len()), CheckErrorKind::OpenRegex));
+        };
+        let grouped = rest.contains(&b'|');
+        if grouped {
+            self.regex(b"(");
+            self.group += 1;
+        }
+        self.expression(&rest[2..end], (self.at + 2, self.at + end))?;
+        if grouped {
+            self.regex(b")");
+        }
+        self.at += end + 2;
+        Ok(())
+    }
+
+    /// An expression that stands alone before it becomes a part of the whole.
+    fn expression(&mut self, regex: &[u8], place: (usize, usize)) -> Result<(), Mistake> {
+        match Ere::count_groups(regex) {
+            Ok(groups) => {
+                self.group += groups;
+                self.regex(regex);
+                Ok(())
+            }
+            Err(error) => Err((place, CheckErrorKind::Regex(lossy(regex), error))),
+        }
+    }
+
+    fn block(&mut self, rest: &'a [u8]) -> Result<(), Mistake> {
+        let start = self.at;
+        let inside = &rest[2..];
+        let length = match block_end(inside) {
+            BlockEnd::At(length) => length,
+            BlockEnd::None => return Err(((start, self.text.len()), CheckErrorKind::OpenBlock)),
+            BlockEnd::Stray(at) => {
+                let seen =
+                    memchr::memmem::find(&rest[at + 2..], b"]]").map_or(rest.len(), |end| at + end + 4);
+                return Err(((start, start + seen), CheckErrorKind::StrayBracket(lossy(&rest[..seen]))));
+            }
+        };
+        let place = (start + 2, start + 2 + length);
+        let content = &inside[..length];
+        self.at = place.1 + 2;
+        let result = match content.strip_prefix(b"#") {
+            Some(numeric) => self.numeric(numeric, false),
+            None if content.starts_with(b"@") => self.legacy_line(content),
+            None => return self.string(content, place),
+        };
+        result.map_err(|kind| (place, kind))
+    }
+
+    /// `[[V:…]]` or `[[V]]`.
+    fn string(&mut self, content: &'a [u8], place: (usize, usize)) -> Result<(), Mistake> {
+        let here = |kind| (place, kind);
+        let colon = content.iter().position(|b| *b == b':');
+        let before = &content[..colon.unwrap_or(content.len())];
+        if before.iter().any(|b| matches!(b, b' ' | b'\t')) {
+            return Err(here(CheckErrorKind::BlankInName));
+        }
+        let Some((name, rest)) = variable_name(content) else {
+            return Err(here(CheckErrorKind::BadName(lossy(content))));
+        };
+        let Some(colon) = colon else {
+            if !rest.is_empty() {
+                return Err(here(CheckErrorKind::BadName(lossy(content))));
+            }
+            return self.use_string(name).map_err(here);
+        };
+        if name.len() != colon {
+            return Err(here(CheckErrorKind::BadName(lossy(before))));
+        }
+        if self.names.is_numeric(name) {
+            return Err(here(CheckErrorKind::NameTaken(lossy(name))));
+        }
+        let regex = &content[colon + 1..];
+        self.regex(b"(");
+        self.defined.insert(name.to_vec(), self.group);
+        self.parts.strings.retain(|(known, _)| known != name);
+        self.parts.strings.push((name.to_vec(), self.group));
+        self.names.define_string(name);
+        self.group += 1;
+        if !regex.is_empty() {
+            self.expression(regex, (place.0 + colon + 1, place.1))?;
+        }
+        self.regex(b")");
+        Ok(())
+    }
+
+    fn use_string(&mut self, name: &[u8]) -> Result<(), CheckErrorKind> {
+        match self.defined.get(name) {
+            Some(group @ 1..=9) => self.regex(format!("\\{group}").as_bytes()),
+            Some(_) => return Err(CheckErrorKind::FarReference(lossy(name))),
+            None => self.parts.parts.push(Part::String(name.to_vec())),
+        }
+        Ok(())
+    }
+
+    /// `[[@LINE]]`, `[[@LINE+1]]`: kept for files from before `[[#@LINE]]`.
+    fn legacy_line(&mut self, content: &[u8]) -> Result<(), CheckErrorKind> {
+        let before = content.split(|b| *b == b':').next().unwrap_or_default();
+        if before.iter().any(|b| matches!(b, b' ' | b'\t')) {
+            return Err(CheckErrorKind::BlankInName);
+        }
+        if before.len() < content.len() || variable_name(content).is_none() {
+            return Err(CheckErrorKind::BadName(lossy(content)));
+        }
+        self.numeric(content, true)
+    }
+
+    /// What stands between `[[#` and `]]`.
+    fn numeric(&mut self, content: &[u8], legacy: bool) -> Result<(), CheckErrorKind> {
+        let block = numeric_block::read(content, legacy, self.style.line, self.names)
+            .map_err(CheckErrorKind::Numeric)?;
+        let defines = block.definition.is_some();
+        if let Some(definition) = block.definition {
+            let id = match definition {
+                Definition::Taken(name) => return Err(CheckErrorKind::NameTaken(name)),
+                Definition::Variable(id) => id,
+            };
+            self.regex(b"(");
+            self.parts.numbers.retain(|(known, ..)| *known != id);
+            self.parts.numbers.push((id, self.group, self.names.numeric(id).format));
+            self.group += 1;
+        }
+        match block.expression {
+            Some((expression, text)) => {
+                self.parts.parts.push(Part::Number(expression, block.format, text.to_vec()));
+            }
+            None => {
+                let wildcard = block.format.wildcard();
+                match Ere::count_groups(wildcard.as_bytes()) {
+                    Ok(groups) => self.group += groups,
+                    Err(error) => return Err(CheckErrorKind::Regex(wildcard, error)),
+                }
+                self.regex(wildcard.as_bytes());
+            }
+        }
+        if defines {
+            self.regex(b")");
+        }
+        Ok(())
+    }
+}
+
+enum BlockEnd {
+    At(usize),
+    None,
+    /// A bracket that closes nothing, at this place.
+    Stray(usize),
+}
+
+/// The `]]` that ends a block: not inside brackets of its own, a backslash taking the next byte with it.
+fn block_end(text: &[u8]) -> BlockEnd {
+    let mut depth = 0usize;
+    let mut at = 0;
+    while at < text.len() {
+        match text[at] {
+            b']' if depth == 0 && text.get(at + 1) == Some(&b']') => return BlockEnd::At(at),
+            b']' if depth == 0 => return BlockEnd::Stray(at),
+            b']' => depth -= 1,
+            b'[' => depth += 1,
+            b'\\' => at += 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    BlockEnd::None
+}

@@ -1,0 +1,5 @@
+//! `vector_add --device host|opencl|cuda --index N`: computes, compares with FP64, prints.
+
+fn main() -> std::process::ExitCode {
+    runproof_tests::operator::main(&runproof_tests::elementwise::vector_add())
+}
