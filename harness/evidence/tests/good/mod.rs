@@ -415,7 +415,7 @@ fn observe(
         driver: device.driver.clone(),
         visible: true,
         mig: None,
-        facts: std::collections::BTreeMap::new(),
+        facts: BTreeMap::new(),
     }));
     lines.push(Message::Host {
         arch: "x86_64".into(),
@@ -462,6 +462,7 @@ fn observe(
             start: t,
             end: t + 20_000,
             procs: vec![(peer, 1 << 20)],
+            of_run: Vec::new(),
             busy_ns: Some(900),
             source: "nvml.list".into(),
         };
