@@ -49,6 +49,10 @@ pub(super) fn probe_window(b: &Bundle<'_>, sink: &mut Sink) {
                     }
                     _ => continue,
                 };
+                // CUPTI gives a kernel that was cut off neither a start nor an end: nothing is claimed by it.
+                if span == (0, 0) {
+                    continue;
+                }
                 // 0 is an end that never came.
                 let inside = span.0 >= command.started.utc && span.1 <= command.ended.utc;
                 let arrived = stamped.arr >= command.started.utc;

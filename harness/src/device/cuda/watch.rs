@@ -15,8 +15,8 @@ use std::time::Duration;
 
 /// Between two looks at the process lists: a context lives for many of them, also in short programs.
 const PERIOD: Duration = Duration::from_millis(20);
-/// Busy time is counted by the device in steps of about 100 ms: what was done in the last moments of a command is
-/// missing from a sample taken right after it, and turns up in the next command's. Waiting keeps both honest.
+/// Between the end of a command and the last sample of busy time. The counter lags: on an H200 work that was done
+/// up to 140 ms before a sample was missing from it and turned up in the next command's.
 const BUSY_DELAY: Duration = Duration::from_millis(400);
 
 /// One device under watch.
