@@ -415,7 +415,7 @@ fn observe(
         driver: device.driver.clone(),
         visible: true,
         mig: None,
-        facts: std::collections::BTreeMap::new(),
+        facts: BTreeMap::new(),
     }));
     lines.push(Message::Host {
         arch: "x86_64".into(),
@@ -463,6 +463,7 @@ fn observe(
             end: t + 20_000,
             of_run: vec![],
             procs: vec![(peer, 1 << 20)],
+            of_run: Vec::new(),
             busy_ns: Some(900),
             source: "nvml.list".into(),
         };

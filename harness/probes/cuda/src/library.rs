@@ -49,11 +49,9 @@ pub fn open(driver: u32) -> Result<Opened, String> {
 /// The version in the file name of the driver library that this process has mapped
 /// (`libcuda.so.580.159.04`), which is the kernel module's if it is the real one. Empty when the name has none.
 pub fn driver_file_version(maps: &str) -> String {
-    let versions =
-        maps.lines().filter_map(|line| line.rsplit_once("/libcuda.so.").map(|(_, version)| version));
+    let mut versions = maps.lines().filter_map(|line| Some(line.rsplit_once("/libcuda.so.")?.1));
     versions
-        .filter(|version| version.contains('.') && version.chars().all(|c| c.is_ascii_digit() || c == '.'))
-        .next()
+        .find(|version| version.contains('.') && version.chars().all(|c| c.is_ascii_digit() || c == '.'))
         .unwrap_or_default()
         .to_owned()
 }

@@ -20,6 +20,15 @@ type Subscriber = *mut c_void;
 type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
 type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+type Version = unsafe extern "C" fn(*mut u32) -> Code;
+type Subscribe = unsafe extern "C" fn(*mut Subscriber, Callback, *mut c_void) -> Code;
+type EnableCallback = unsafe extern "C" fn(u32, Subscriber, u32, u32) -> Code;
+type Register = unsafe extern "C" fn(Request, Complete) -> Code;
+type Enable = unsafe extern "C" fn(u32) -> Code;
+type Flush = unsafe extern "C" fn(u32) -> Code;
+type Next = unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> Code;
+type Dropped = unsafe extern "C" fn(*mut c_void, u32, *mut usize) -> Code;
+type DeviceOf = unsafe extern "C" fn(*mut c_void, *mut u32) -> Code;
 
 /// A library that is open and stays open.
 #[derive(Clone, Copy, Debug)]
@@ -61,15 +70,15 @@ pub fn driver_version() -> u32 {
 
 /// CUPTI's calls.
 pub struct Api {
-    version: unsafe extern "C" fn(*mut u32) -> Code,
-    subscribe: unsafe extern "C" fn(*mut Subscriber, Callback, *mut c_void) -> Code,
-    enable_callback: unsafe extern "C" fn(u32, Subscriber, u32, u32) -> Code,
-    register: unsafe extern "C" fn(Request, Complete) -> Code,
-    enable: unsafe extern "C" fn(u32) -> Code,
-    flush: unsafe extern "C" fn(u32) -> Code,
-    next: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> Code,
-    dropped: unsafe extern "C" fn(*mut c_void, u32, *mut usize) -> Code,
-    device_of: unsafe extern "C" fn(*mut c_void, *mut u32) -> Code,
+    version: Version,
+    subscribe: Subscribe,
+    enable_callback: EnableCallback,
+    register: Register,
+    enable: Enable,
+    flush: Flush,
+    next: Next,
+    dropped: Dropped,
+    device_of: DeviceOf,
 }
 
 static API: OnceLock<Api> = OnceLock::new();
@@ -111,21 +120,21 @@ impl Api {
             }
         };
         macro_rules! call {
-            ($name:literal) => {
-                // SAFETY: the symbol is the CUPTI function of that name, whose type is that of the field.
-                unsafe { std::mem::transmute(symbol($name)?) }
+            ($name:literal as $type:ty) => {
+                // SAFETY: the symbol is the CUPTI function of that name, whose type is the one it is given.
+                unsafe { std::mem::transmute::<*mut c_void, $type>(symbol($name)?) }
             };
         }
         let api = Self {
-            version: call!(c"cuptiGetVersion"),
-            subscribe: call!(c"cuptiSubscribe"),
-            enable_callback: call!(c"cuptiEnableCallback"),
-            register: call!(c"cuptiActivityRegisterCallbacks"),
-            enable: call!(c"cuptiActivityEnable"),
-            flush: call!(c"cuptiActivityFlushAll"),
-            next: call!(c"cuptiActivityGetNextRecord"),
-            dropped: call!(c"cuptiActivityGetNumDroppedRecords"),
-            device_of: call!(c"cuptiGetDeviceId"),
+            version: call!(c"cuptiGetVersion" as Version),
+            subscribe: call!(c"cuptiSubscribe" as Subscribe),
+            enable_callback: call!(c"cuptiEnableCallback" as EnableCallback),
+            register: call!(c"cuptiActivityRegisterCallbacks" as Register),
+            enable: call!(c"cuptiActivityEnable" as Enable),
+            flush: call!(c"cuptiActivityFlushAll" as Flush),
+            next: call!(c"cuptiActivityGetNextRecord" as Next),
+            dropped: call!(c"cuptiActivityGetNumDroppedRecords" as Dropped),
+            device_of: call!(c"cuptiGetDeviceId" as DeviceOf),
         };
         let _ = HANDLERS.set(handlers);
         Ok(API.get_or_init(|| api))
