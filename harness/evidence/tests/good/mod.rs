@@ -463,7 +463,6 @@ fn observe(
             end: t + 20_000,
             of_run: vec![],
             procs: vec![(peer, 1 << 20)],
-            of_run: Vec::new(),
             busy_ns: Some(900),
             source: "nvml.list".into(),
         };
