@@ -461,8 +461,8 @@ fn observe(
             uuid: GPU.into(),
             start: t,
             end: t + 20_000,
+            of_run: vec![],
             procs: vec![(peer, 1 << 20)],
-            of_run: Vec::new(),
             busy_ns: Some(900),
             source: "nvml.list".into(),
         };
