@@ -23,7 +23,7 @@ pub fn run(check: bool) -> Result<u8, String> {
     }
     for name in print(&["reference", "schema"])?.lines() {
         settle(
-            &format!("docs/schema/{name}.json"),
+            &format!("docs/schema/{name}"),
             &print(&["reference", "schema", name])?,
             check,
             &mut stale,
