@@ -107,6 +107,11 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     findings.sort_by_key(|f| (f.span, f.code));
     findings.dedup();
     file.findings = findings;
+    // Suites have tens of thousands of files of two or three steps each: what a growing vector has to spare is most of
+    // what listing them would take.
+    file.steps.shrink_to_fit();
+    file.checks.shrink_to_fit();
+    file.findings.shrink_to_fit();
     file
 }
 

@@ -22,12 +22,7 @@ pub fn run(check: bool) -> Result<u8, String> {
         settle(path, &print(arguments)?, check, &mut stale)?;
     }
     for name in print(&["reference", "schema"])?.lines() {
-        settle(
-            &format!("docs/schema/{name}"),
-            &print(&["reference", "schema", name])?,
-            check,
-            &mut stale,
-        )?;
+        settle(&format!("docs/schema/{name}"), &print(&["reference", "schema", name])?, check, &mut stale)?;
     }
     let matrix = matrix(check)?;
     if stale.is_empty() {

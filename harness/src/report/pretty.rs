@@ -183,6 +183,12 @@ impl<W: Write + Send> Pretty<W> {
         text.push_str(&format!("{word}: {} of {} announced", summary.states_line(), summary.announced));
         text.push_str(&format!(" in {}\n", seconds(summary.wall_ms)));
         text.push_str(&format!("tiers:  {}\n", summary.tiers_line()));
+        if summary.on_software > 0 {
+            text.push_str(&format!(
+                "placed: {} on a software device: the probe saw the work there, but it computes on the host's CPU, so T1 is its best\n",
+                summary.on_software
+            ));
+        }
         if !summary.skips.is_empty() {
             text.push_str(&format!("skips:  {}\n", summary.skips_line()));
         }

@@ -3,7 +3,7 @@
 use super::id;
 use crate::exit::Status;
 use runproof_records::record::{Record, Target};
-use runproof_records::verdict::{SkipKind, State, Tier};
+use runproof_records::verdict::{PlacementOutcome, SkipKind, State, Tier};
 use std::collections::BTreeMap;
 
 /// Names that are printed of the tests which were skipped for one reason; the records have them all.
@@ -22,6 +22,8 @@ pub struct Summary {
     pub executed: u64,
     /// Of these, tests that declare a placement.
     pub placement_bearing: u64,
+    /// Tests that passed on a device that computes on a CPU.
+    pub on_software: u64,
     /// Skips by kind.
     pub skips: BTreeMap<SkipKind, u64>,
     /// Tests that were skipped, by kind and reason.
@@ -57,6 +59,9 @@ impl Summary {
             *self.skips.entry(kind).or_default() += 1;
             self.skipped.entry((kind, verdict.reason.clone())).or_default().push(id(&record.key));
         }
+        self.on_software += u64::from(
+            verdict.state == State::Passed && verdict.placement == Some(PlacementOutcome::PlacedSoftware),
+        );
         if matches!(verdict.state, State::Passed | State::Flaky)
             && let Some(tier) = verdict.tier
         {
