@@ -160,7 +160,7 @@ fn folders_with_blanks_and_umlauts() {
 
 #[test]
 fn the_bundle_of_a_test_that_stopped_at_its_first_command_holds() {
-    let bed = Bed::suite(&[("t.vx", "// RUN: false\n// RUN: true\n// RUN: echo a\n// EXPECT: a\n")]);
+    let bed = Bed::suite(&[("t.vx", "// RUN: false\n// RUN: true\n// EXEC_RUN: echo a\n// EXPECT: a\n")]);
     bed.run(&["test", "--run-id", "r"]).check(1, &["failed case/t.vx"]);
     bed.run(&["audit", "runproof-out/r"]).check(0, &["runproof-out/r: holds"]);
 }
