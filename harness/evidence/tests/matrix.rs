@@ -8,7 +8,7 @@ use good::*;
 use runproof_evidence::matrix::*;
 use runproof_records::fleet::Fleet;
 use runproof_records::reasons::Reasons;
-use runproof_records::record::{Record, Target, TestKey};
+use runproof_records::record::{Record, Target, TestKey, Work};
 use runproof_records::verdict::*;
 use std::fs;
 use std::path::Path;
@@ -266,6 +266,37 @@ fn two_evidences_of_one_commit_that_disagree_are_a_conflict() {
         CellState::Conflict,
         "another commit disagrees with nobody"
     );
+}
+
+#[test]
+fn an_older_bundle_of_the_same_results_is_still_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = [key("a.vx", on("h200"))];
+    let old = make(folder.path(), "old", &keys, |_| {}, |_| {});
+    let new = make(folder.path(), "new", &keys, |r| r.started.utc += 1, |_| {});
+    let m = build(&[new, old], &fleet(), &Reasons::default(), &at_date("2026-03-02")).unwrap();
+    assert_eq!(cell(&m, "linux-x86", "h200").evidence.len(), 1);
+    assert_eq!(m.left_out.len(), 1);
+    assert_eq!(m.left_out[0].run, "old");
+    assert!(m.left_out[0].why.contains("newer bundles hold its results again; by itself it has T2 1 passed"));
+}
+
+#[test]
+fn kernels_on_several_devices_make_a_run_across_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = [key("a.vx", on("h200"))];
+    let one = make(folder.path(), "one", &keys, |_| {}, |_| {});
+    let second = |r: &mut Record| {
+        let work = &mut r.placement.as_mut().unwrap().commands[0].work;
+        let other = Work { device: "GPU-other".into(), name: "decode".into(), ..work[0].clone() };
+        work.push(other);
+    };
+    let two = make(folder.path(), "two", &keys, |_| {}, second);
+    let m = build(&[one, two], &fleet(), &Reasons::default(), &at_date("2026-03-02")).unwrap();
+    assert_eq!(m.runs.len(), 1, "{:?}", m.runs);
+    assert_eq!(m.runs[0].run, "two");
+    assert_eq!(m.runs[0].participants.len(), 2);
+    assert!(m.runs[0].participants.iter().any(|p| p == "GPU-other: decode"), "{:?}", m.runs);
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! Which bundles may fill cells, and the index of runs with several participants.
 
 use super::Source;
-use super::model::{LeftOut, RunEntry};
-use crate::read::Bundle;
+use super::model::{Cell, LeftOut, RunEntry};
+use crate::read::{Bundle, Test};
 use jiff::civil::Date;
 use jiff::{Timestamp, tz::Offset};
 use runproof_records::fleet::Fleet;
-use runproof_records::verdict::State;
+use runproof_records::record::Record;
+use runproof_records::verdict::{State, Tier};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Day of a moment, UTC.
 pub(super) fn day(utc_ns: u64) -> Date {
@@ -59,21 +61,65 @@ fn refusal(bundle: &Bundle, fleet: &Fleet, as_of: Date) -> Option<String> {
     (made > as_of).then(|| format!("made on {made}, after the date of the table"))
 }
 
-/// Tests with `PEERS`.
+/// Bundles that could fill cells and do not, since newer ones hold the same results.
+pub(super) fn superseded(sources: &[&Source], cells: &[Cell]) -> Vec<LeftOut> {
+    let linked = |run: &str| cells.iter().flat_map(|c| &c.evidence).any(|e| e.run == run);
+    sources
+        .iter()
+        .filter(|source| !linked(&source.bundle.run.id))
+        .map(|source| LeftOut {
+            run: source.bundle.run.id.clone(),
+            link: source.link.clone(),
+            why: format!("newer bundles hold its results again; by itself it has {}", tiers(&source.bundle)),
+        })
+        .collect()
+}
+
+/// `T1 3, T2 18 passed`.
+fn tiers(bundle: &Bundle) -> String {
+    let mut counts: BTreeMap<Tier, u64> = BTreeMap::new();
+    for tier in bundle.tests.iter().filter(|t| t.state() == State::Passed).filter_map(Test::tier) {
+        *counts.entry(tier).or_default() += 1;
+    }
+    let counts: Vec<_> = counts.iter().map(|(tier, n)| format!("{} {n}", tier.as_str())).collect();
+    if counts.is_empty() { "no tier".into() } else { format!("{} passed", counts.join(", ")) }
+}
+
+/// Executed tests with `PEERS`, and those whose kernels the probe saw on several devices.
 pub(super) fn runs(sources: &[&Source]) -> Vec<RunEntry> {
     let mut out = Vec::new();
     for source in sources {
-        for test in &source.bundle.tests {
-            let Some(record) = test.last().filter(|r| !r.declaration.peers.is_empty()) else { continue };
+        for test in source.bundle.tests.iter().filter(|t| t.state().was_executed()) {
+            let Some(record) = test.last() else { continue };
+            let mut participants = record.declaration.peers.clone();
+            if participants.is_empty() {
+                participants = devices(record);
+            }
+            if participants.len() < 2 {
+                continue;
+            }
             out.push(RunEntry {
                 run: source.bundle.run.id.clone(),
                 link: source.link.clone(),
                 test: test.key.test.clone(),
-                participants: record.declaration.peers.clone(),
+                participants,
                 state: test.state().as_str(),
                 tier: test.tier(),
             });
         }
     }
     out
+}
+
+/// Devices on which kernels were seen, each with its part: `GPU-5c0f: prefill`.
+fn devices(record: &Record) -> Vec<String> {
+    let mut parts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let commands = record.placement.iter().flat_map(|p| &p.commands);
+    for work in commands.flat_map(|c| &c.work).filter(|w| w.record == "kernel") {
+        parts.entry(&work.device).or_default().insert(&work.name);
+    }
+    parts
+        .into_iter()
+        .map(|(device, names)| format!("{device}: {}", names.into_iter().collect::<Vec<_>>().join(", ")))
+        .collect()
 }

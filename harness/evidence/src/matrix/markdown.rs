@@ -55,7 +55,7 @@ fn table(out: &mut String, matrix: &Matrix) {
         let tier = run.tier.map_or("—", sign);
         let _ = writeln!(
             out,
-            "\nAcross machines: {} [{}]({}): {} {}",
+            "\nAcross devices: {} [{}]({}): {} {}",
             text(&run.test),
             text(&run.run),
             link(&run.link),

@@ -150,9 +150,10 @@ pub fn build(
     });
     ordered.dedup_by(|a, b| a.bundle.digest.is_some() && a.bundle.digest == b.bundle.digest);
     let mut problems = Vec::new();
-    let (eligible, left_out) = evidence::eligible(&ordered, fleet, as_of);
+    let (eligible, mut left_out) = evidence::eligible(&ordered, fleet, as_of);
     let mut cells = cells::all(&eligible, fleet, as_of, settings.min_executed.max(1), &mut problems);
     reasons::attach(&mut cells, fleet, reasons, as_of, &mut problems);
+    left_out.extend(evidence::superseded(&eligible, &cells));
     Ok(Matrix {
         schema: MATRIX_SCHEMA,
         as_of: as_of.to_string(),

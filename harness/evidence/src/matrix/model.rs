@@ -196,7 +196,7 @@ pub struct RunEntry {
     pub link: String,
     /// Test.
     pub test: String,
-    /// Participants as declared.
+    /// Participants: peers as declared, or devices as the probe saw them, with their kernels.
     pub participants: Vec<String>,
     /// State.
     pub state: &'static str,

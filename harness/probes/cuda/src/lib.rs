@@ -4,7 +4,7 @@
 //! The driver loads it when `CUDA_INJECTION64_PATH` names it, in `cuInit`, before any context exists. It reports
 //! the devices that the program sees, the contexts it makes, every kernel, copy, fill and allocation, with times
 //! on the clock of the harness. It is linked with neither CUDA nor CUPTI: CUPTI is opened at run time
-//! ([`library`]), and records are read by offsets that hold from CUDA 12.0 on ([`layout`]). What must not enter:
+//! (`library`), and records are read by offsets that hold from CUDA 12.0 on (`layout`). What must not enter:
 //! judgements about what was seen, and anything that changes what the program does. Without a harness it does
 //! nothing.
 //!
