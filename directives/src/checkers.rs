@@ -7,6 +7,7 @@ use crate::command::{Substitutions, SyntaxError, TextContext, parse, parse_as_li
 use crate::model::Payload;
 use crate::source::Span;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 /// A FileCheck in a command line. Spans are in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct Names<'a> {
     pub real_shell: bool,
 }
 
+static BUILT_IN: LazyLock<Substitutions> = LazyLock::new(Substitutions::built_in);
+
 /// Looks through a command line, with every `%if` taken both ways.
 pub fn find_checkers(payload: &Payload, names: &Names<'_>) -> LineReport {
     let mut report = LineReport::default();
@@ -88,7 +91,18 @@ pub fn find_checkers(payload: &Payload, names: &Names<'_>) -> LineReport {
             }
             let place = |span: Span| payload.locate(expanded.locate(span));
             match parse(&expanded.text) {
-                Ok(script) => report.add_script(&script, names.checkers, &place),
+                Ok(script) => {
+                    report.add_script(&script, names.checkers, &place);
+                    let undefined = || expanded.text.contains('%') && !BUILT_IN.undefined(&script).is_empty();
+                    if !names.real_shell && undefined() {
+                        // Once more with the file's own names, one of which may be the nearest.
+                        let mut all = BUILT_IN.clone();
+                        for (name, text) in definitions {
+                            all.text(name.clone(), text.clone());
+                        }
+                        report.add_errors(all.undefined(&script), place);
+                    }
+                }
                 Err(errors) => {
                     // Its checkers are looked for all the same: one fault must not bring others along.
                     if let Ok(script) = parse_as_lit(&expanded.text) {
@@ -314,7 +328,6 @@ mod tests {
         check("FileCheck %s", &["CHECK"], false);
         check("not FileCheck --input-file=%t %s -check-prefix A --check-prefix=B", &["A", "B"], true);
         check("tool | env X=1 /usr/bin/FileCheck --check-prefixes=A,B %s", &["A", "B"], true);
-        check("tool | %{FileCheck} --check-prefixes A,B %s", &["A", "B"], true);
         check(
             "tool | %if x %{ FileCheck %s %} %else %{ FileCheck --check-prefix=B %s %}",
             &["CHECK", "B"],
@@ -322,6 +335,22 @@ mod tests {
         );
         check("echo FileCheck", &[], true);
         check("FileCheck --version", &[], true);
+    }
+
+    #[test]
+    fn names_that_nothing_defines_are_found_without_running() {
+        let errors = |text: &str| look(text).errors;
+        for known in
+            ["a %s %t.o %S/Inputs %{device.index}", "%{nonce} %{variant}", "printf %d 100%%", "%{s:stem}"]
+        {
+            assert_eq!(errors(known), [], "{known}");
+        }
+        let found = errors("tool %{devcie.index} | FileCheck %s");
+        assert_eq!((found[0].code, found[0].span), ("substitution-unknown", Span::new(5, 20)));
+        assert!(found[0].help.contains("did you mean `%{device.index}`?"), "{}", found[0].help);
+        // A checker under a name that is not defined is one fault, and still a checker.
+        let report = look("tool | %{FileCheck} --check-prefixes A,B %s");
+        assert_eq!((report.errors.len(), report.checkers[0].prefixes.len()), (1, 2));
     }
 
     #[test]

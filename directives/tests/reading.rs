@@ -161,6 +161,7 @@ fn byte_order_mark_and_latin_1() {
 fn one_fault_of_a_command_brings_no_others() {
     bad("RUN: tool $HOME | FileCheck %s\nCHECK: a\n", &["shell-variable"]);
     bad("RUN: tool 'a | FileCheck %s\nCHECK: a\n", &["command-open-quote"]);
+    bad("RUN: tool %{were} | FileCheck %s\nCHECK: a\n", &["substitution-unknown"]);
     let syntax = Syntax { real_shell: true, ..Syntax::default() };
     let file = read(&Source::new("t.test", "RUN: tool $HOME | FileCheck %s\nCHECK: a\n"), &syntax);
     assert_eq!(refused(&file), [""; 0]);
@@ -170,7 +171,7 @@ fn one_fault_of_a_command_brings_no_others() {
 fn prefixes_through_definitions_and_variants() {
     good("DEFINE: %{check} = FileCheck %s --check-prefix=A\nRUN: t | %{check}\nA: x\n");
     good("VARIANTS: mode=A,B\nRUN: t | FileCheck %s --check-prefix=%{mode}\nA: x\nB: y\n");
-    let hidden = "# RUN: t | FileCheck %s --check-prefix=%{where}\n# A-NEXT: x\n";
+    let hidden = "# RUN: t | FileCheck %s --check-prefix=%{device.kind}\n# A-NEXT: x\n";
     let file = good(hidden);
     assert!(file.findings.iter().any(|f| f.code == codes::UNNAMED_PREFIX));
 }

@@ -82,7 +82,28 @@ impl Expanded {
     }
 }
 
+/// Names that a run gives values to beside those of [`Substitutions::paths`], as written.
+pub const OF_A_RUN: &[&str] = &[
+    "%{device}",
+    "%{device.kind}",
+    "%{device.index}",
+    "%{device.uuid}",
+    "%{device.capability}",
+    "%{variant}",
+    "%{nonce}",
+];
+
 impl Substitutions {
+    /// Every name that a run defines, with values that mean nothing: for reading a file without running it.
+    pub fn built_in() -> Self {
+        let mut known = Self::default();
+        known.paths("/s", "/t");
+        for name in OF_A_RUN {
+            known.value(*name, "");
+        }
+        known
+    }
+
     /// Nothing defined; unknown names are refused.
     pub fn new() -> Self {
         Self::default()
