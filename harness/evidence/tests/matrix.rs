@@ -279,6 +279,14 @@ fn an_older_bundle_of_the_same_results_is_still_listed() {
     assert_eq!(m.left_out.len(), 1);
     assert_eq!(m.left_out[0].run, "old");
     assert!(m.left_out[0].why.contains("newer bundles hold its results again; by itself it has T2 1 passed"));
+    // What has expired is not said to have been repeated.
+    let alone = make(folder.path(), "alone", &keys, |_| {}, |_| {});
+    let m = build(&[alone], &fleet(), &Reasons::default(), &at_date("2030-03-02")).unwrap();
+    assert!(
+        m.left_out[0].why.starts_with("its results belong to no cell, or are too old"),
+        "{:?}",
+        m.left_out
+    );
 }
 
 #[test]

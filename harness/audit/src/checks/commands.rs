@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::load::Bundle;
 use crate::rule::{comparisons_hold, declared, ended, exit_fits};
-use runproof_records::record::{Command, CommandRole, Exit};
+use runproof_records::record::{Command, CommandRole, Exit, Record};
 use runproof_records::verdict::{Fact, State};
 use std::collections::BTreeSet;
 
@@ -12,8 +12,10 @@ pub(super) fn complete(b: &Bundle<'_>, sink: &mut Sink) {
         if r.commands.iter().enumerate().any(|(i, c)| c.index as usize != i) {
             sink.record(line, "commands are not numbered from 0".into());
         }
-        // A test stops at the first command that fails it; one that ran nothing lists nothing.
-        if !matches!(r.verdict.state, State::Passed | State::Flaky | State::Xpassed) {
+        // A test that ran nothing (skipped, refused, errored before its first command) lists nothing.
+        let state = r.verdict.state;
+        let ran_nothing = !state.was_executed() || state == State::Errored;
+        if r.commands.is_empty() && ran_nothing || stopped(r) {
             continue;
         }
         for (role, keyword) in [(CommandRole::Run, "RUN"), (CommandRole::Exec, "EXEC_RUN")] {
@@ -24,6 +26,14 @@ pub(super) fn complete(b: &Bundle<'_>, sink: &mut Sink) {
             }
         }
     }
+}
+
+/// Whether the test did not go on, and says what failed: it stops at the first command that fails it.
+fn stopped(r: &Record) -> bool {
+    let facts = &r.verdict.facts;
+    let failed = [facts.exit, facts.placement, facts.readback, facts.oracle].contains(&Fact::Failed);
+    let passed = matches!(r.verdict.state, State::Passed | State::Flaky | State::Xpassed);
+    !r.commands.is_empty() && !passed && failed
 }
 
 pub(super) fn exits(b: &Bundle<'_>, sink: &mut Sink) {

@@ -68,7 +68,7 @@ pub const CHECKS: &[Check] = &[
     ),
     any(
         "commands",
-        "the record has a command for each declared RUN and EXEC_RUN, in order",
+        "the record has a command for each declared RUN and EXEC_RUN, in order, up to the one that failed the test",
         commands::complete,
     ),
     any("exits", "`exit_held` is what the exit and the expectation give", commands::exits),

@@ -61,18 +61,27 @@ fn refusal(bundle: &Bundle, fleet: &Fleet, as_of: Date) -> Option<String> {
     (made > as_of).then(|| format!("made on {made}, after the date of the table"))
 }
 
-/// Bundles that could fill cells and do not, since newer ones hold the same results.
-pub(super) fn superseded(sources: &[&Source], cells: &[Cell]) -> Vec<LeftOut> {
+/// Bundles that could fill cells and do not. `sources` are ordered by time.
+pub(super) fn unlinked(sources: &[&Source], cells: &[Cell]) -> Vec<LeftOut> {
     let linked = |run: &str| cells.iter().flat_map(|c| &c.evidence).any(|e| e.run == run);
-    sources
-        .iter()
-        .filter(|source| !linked(&source.bundle.run.id))
-        .map(|source| LeftOut {
-            run: source.bundle.run.id.clone(),
-            link: source.link.clone(),
-            why: format!("newer bundles hold its results again; by itself it has {}", tiers(&source.bundle)),
-        })
-        .collect()
+    let mut out = Vec::new();
+    for (index, source) in sources.iter().enumerate().filter(|(_, s)| !linked(&s.bundle.run.id)) {
+        let run = &source.bundle.run;
+        let newer: BTreeSet<_> = sources[index + 1..]
+            .iter()
+            .filter(|later| later.bundle.run.host.id == run.host.id)
+            .flat_map(|later| later.bundle.tests.iter().filter(|t| t.state().was_executed()).map(|t| &t.key))
+            .collect();
+        let mut executed = source.bundle.tests.iter().filter(|t| t.state().was_executed());
+        let why = if executed.all(|test| newer.contains(&test.key)) {
+            "newer bundles hold its results again"
+        } else {
+            "its results belong to no cell, or are too old"
+        };
+        let why = format!("{why}; by itself it has {}", tiers(&source.bundle));
+        out.push(LeftOut { run: run.id.clone(), link: source.link.clone(), why });
+    }
+    out
 }
 
 /// `T1 3, T2 18 passed`.

@@ -153,7 +153,7 @@ pub fn build(
     let (eligible, mut left_out) = evidence::eligible(&ordered, fleet, as_of);
     let mut cells = cells::all(&eligible, fleet, as_of, settings.min_executed.max(1), &mut problems);
     reasons::attach(&mut cells, fleet, reasons, as_of, &mut problems);
-    left_out.extend(evidence::superseded(&eligible, &cells));
+    left_out.extend(evidence::unlinked(&eligible, &cells));
     Ok(Matrix {
         schema: MATRIX_SCHEMA,
         as_of: as_of.to_string(),
