@@ -5,8 +5,8 @@
 mod bed;
 
 use bed::Bed;
-use runproof_evidence::read::Bundle;
-use runproof_records::record::CommandRole;
+use runproof_evidence::read::{Bundle, Test};
+use runproof_records::record::{CommandPlacement, CommandRole};
 use runproof_records::verdict::{State, Tier};
 use std::path::PathBuf;
 
@@ -20,6 +20,11 @@ fn committed() -> Vec<PathBuf> {
 fn of_h200() -> Vec<Bundle> {
     let named = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("h200-");
     committed().iter().filter(|path| named(path)).map(|path| Bundle::open(path).unwrap()).collect()
+}
+
+/// Whether the outer witness of a command is the weaker one.
+fn says_list(command: &CommandPlacement) -> bool {
+    command.reason.contains("its witness is the process list alone")
 }
 
 #[test]
@@ -41,6 +46,11 @@ fn on_the_h200_what_is_honest_is_t2_and_what_is_not_stays_below() {
             assert_eq!(test.tier(), Some(Tier::T2), "{} of {}", test.key.test, bundle.run.id);
         }
         assert_eq!(honest.len(), if bundle.run.id == "h200-x2-1" { 19 } else { 18 });
+        let by_list =
+            |t: &&&Test| t.last().unwrap().placement.as_ref().unwrap().commands.iter().any(says_list);
+        let mut weaker: Vec<_> = honest.iter().filter(by_list).map(|t| t.key.test.as_str()).collect();
+        weaker.sort_unstable();
+        assert_eq!(weaker, ["rope.test", "vector_add.test"], "{}", bundle.run.id);
         assert_eq!(liars.len(), 14);
         for test in liars {
             assert_eq!(test.state(), State::Xfailed, "{}", test.key.test);
