@@ -21,6 +21,7 @@ pub mod finding;
 mod head;
 pub mod model;
 pub mod patterns;
+pub mod lit;
 mod payload;
 mod prefixes;
 mod prose;

@@ -8,6 +8,7 @@ pub mod diag;
 pub mod exit;
 pub mod explain;
 pub mod library;
+pub mod lit;
 pub mod placement;
 pub mod plan;
 pub mod probe;

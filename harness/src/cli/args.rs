@@ -1,5 +1,6 @@
 //! The command line, declared once: help, completion of spelling and the CLI reference come from here.
 
+use super::lit_args::LitArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -48,6 +49,8 @@ pub enum Command {
     Reference(ReferenceArgs),
     /// Match standard input against the check lines of a file, as LLVM's FileCheck does.
     Filecheck(FilecheckArgs),
+    /// Run suites written for lit, with lit's arguments, result lines and verdicts.
+    Lit(Box<LitArgs>),
 }
 
 /// `filecheck`.

@@ -8,6 +8,8 @@ mod explain;
 mod filecheck;
 mod lint;
 mod list;
+mod lit;
+mod lit_args;
 mod matrix;
 mod observe;
 mod reference;
@@ -20,7 +22,9 @@ use crate::diag::{self, Problem, Style};
 use crate::exit::Status;
 use args::{Cli, Colour, Command};
 use clap::Parser as _;
+use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What a command that could not do its work ends with.
@@ -44,12 +48,38 @@ impl From<Problem> for Failed {
     }
 }
 
+/// The arguments. Under the name of a program that it can stand for, it is that program.
+fn command_line() -> Vec<OsString> {
+    let mut given = std::env::args_os();
+    let name = given.next().unwrap_or_default();
+    let called = Path::new(&name).file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    let mut given = given.peekable();
+    let command = match called {
+        "FileCheck" => Some("filecheck"),
+        "lit" | "llvm-lit" | "lit.py" => Some("lit"),
+        _ => given.next_if(|a| a == "lit").map(|_| "lit"),
+    };
+    let mut all = vec![name];
+    match command {
+        Some("lit") => {
+            all.push("lit".into());
+            all.extend(lit::arguments(given));
+        }
+        Some(command) => {
+            all.push(command.into());
+            all.extend(given);
+        }
+        None => all.extend(given),
+    }
+    all
+}
+
 /// The program's main function.
 pub fn main() -> ExitCode {
     if let Some(answered) = crate::device::inventory::answer_if_asked() {
         return answered;
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(command_line()) {
         Ok(cli) => cli,
         Err(e) => {
             let _ = e.print();
@@ -74,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Reference(args) => reference::run(args),
         Command::Filecheck(args) => return filecheck::run(args),
+        Command::Lit(args) => return lit::run(args, out),
     };
     match result {
         Ok(status) => status.into(),

@@ -13,7 +13,7 @@ mod tree;
 
 pub use interrupt::Interrupt;
 pub use limits::Limits;
-pub use supervise::{Deadline, End, Patience, Running, Scope};
+pub use supervise::{Capture, Deadline, End, Patience, Running, Scope};
 pub use sweep::{Leftover, sweep_strays};
 
 /// Name of the variable that marks every process of a test.

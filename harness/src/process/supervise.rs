@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::io::{self, PipeReader, Read as _};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 pub(super) const BURY: Duration = Duration::from_secs(2);
 /// How long the hook before a kill may take.
 const HOOK: Duration = Duration::from_secs(1);
+/// How long a pipe is read that nobody who is waited for holds any more.
+const LINGER: Duration = Duration::from_secs(2);
 /// Longest pause between two looks where the system wakes nobody.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -102,6 +104,43 @@ impl Running {
     }
 }
 
+/// What processes write into a pipe, read while they run.
+#[derive(Debug)]
+pub struct Capture {
+    pipe: Option<PipeReader>,
+    /// What came so far.
+    pub bytes: Vec<u8>,
+}
+
+impl Capture {
+    /// Of what comes out of a pipe. The other end must be closed here once the processes have it.
+    ///
+    /// # Errors
+    /// When the pipe cannot be read without waiting.
+    pub fn new(pipe: PipeReader) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        Ok(Self { pipe: Some(pipe), bytes: Vec::new() })
+    }
+
+    /// Takes what is there.
+    fn drain(&mut self) {
+        while let Some(pipe) = &mut self.pipe {
+            self.bytes.reserve(1 << 16);
+            let from = self.bytes.len();
+            self.bytes.resize(self.bytes.capacity(), 0);
+            let read = pipe.read(&mut self.bytes[from..]);
+            self.bytes.truncate(from + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(0) => self.pipe = None,
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => self.pipe = None,
+            }
+        }
+    }
+}
+
 /// A descriptor that is readable when the process has ended, where the system has such.
 pub(super) fn wait_fd(process: Pid) -> Option<OwnedFd> {
     #[cfg(target_os = "linux")]
@@ -161,6 +200,7 @@ fn ticks() -> u64 {
 pub struct Scope {
     pub(super) id: u64,
     pub(super) marker: String,
+    tied: bool,
 }
 
 impl Scope {
@@ -177,7 +217,15 @@ impl Scope {
             started: ticks(),
         };
         tables.scopes.insert(id, facts);
-        Self { id, marker: marker.to_owned() }
+        Self { id, marker: marker.to_owned(), tied: true }
+    }
+
+    /// A scope whose processes are not tied to the life of the harness, which makes starting them cheaper: one that is killed
+    /// leaves them to end by themselves.
+    pub fn enter_untied(marker: &str, folder: impl Into<PathBuf>) -> Self {
+        let mut scope = Self::enter(marker, folder);
+        scope.tied = false;
+        scope
     }
 
     /// Starts a process in its own group. The caller has set its streams, folder and environment.
@@ -186,7 +234,7 @@ impl Scope {
     /// As the system has them: not found, not executable, no memory, …
     pub fn spawn(&self, command: &mut Command, limits: &Limits) -> io::Result<Running> {
         command.env(MARKER, &self.marker);
-        sys::prepare(command, limits);
+        sys::prepare(command, limits, self.tied);
         let starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn()?;
         let mut tables = tables();
@@ -203,7 +251,18 @@ impl Scope {
     /// Waits until all have ended, or ends them: hook, SIGTERM to their groups, grace, SIGKILL. What left the
     /// groups is for [`Self::sweep`].
     pub fn wait(&self, running: &mut [Running], patience: &Patience<'_>) -> End {
-        let end = wait_until(running, patience.deadline.at, Some(patience.interrupt));
+        self.wait_reading(running, &mut [], patience)
+    }
+
+    /// As [`Self::wait`], and reads what they write until they have closed it. One that is held open by a process that went
+    /// elsewhere is read for a moment longer, and left.
+    pub fn wait_reading(
+        &self,
+        running: &mut [Running],
+        captures: &mut [Capture],
+        patience: &Patience<'_>,
+    ) -> End {
+        let end = wait_until(running, captures, patience.deadline.at, Some(patience.interrupt));
         let by_itself: Vec<bool> = running.iter().map(|r| end == End::Ended || r.has_ended()).collect();
         if end != End::Ended {
             end_groups(running, patience);
@@ -220,6 +279,17 @@ impl Scope {
         end
     }
 
+    /// Ends processes at once, before anybody waits for them.
+    pub fn end(&self, running: &mut [Running]) {
+        for process in running.iter() {
+            process.signal_group(Signal::KILL);
+        }
+        wait_until(running, &mut [], Instant::now() + BURY, None);
+        for process in running {
+            process.exit = Some(reap(&mut process.child, false));
+        }
+    }
+
     /// Ends what outlived the scope so far. `forced` after a time-out or an interrupt: nothing may take its
     /// time, and processes that have gone elsewhere are looked for by their marker.
     pub fn sweep(&self, forced: bool) -> Vec<Leftover> {
@@ -234,12 +304,23 @@ impl Drop for Scope {
 }
 
 /// Polls the processes that have not ended; `TimedOut` at `until`.
-fn wait_until(running: &[Running], until: Instant, interrupt: Option<&Interrupt>) -> End {
+fn wait_until(
+    running: &[Running],
+    captures: &mut [Capture],
+    until: Instant,
+    interrupt: Option<&Interrupt>,
+) -> End {
     let mut pause = Duration::from_millis(1);
+    let mut lingers: Option<Instant> = None;
     loop {
         let open: Vec<&Running> = running.iter().filter(|r| !r.has_ended()).collect();
+        // After the look at the processes: what one wrote before its end is in the pipe by then.
+        captures.iter_mut().for_each(Capture::drain);
         if open.is_empty() {
-            return End::Ended;
+            let until = *lingers.get_or_insert_with(|| Instant::now() + LINGER);
+            if captures.iter().all(|c| c.pipe.is_none()) || Instant::now() >= until {
+                return End::Ended;
+            }
         }
         if interrupt.is_some_and(Interrupt::is_raised) {
             return End::Interrupted;
@@ -250,7 +331,8 @@ fn wait_until(running: &[Running], until: Instant, interrupt: Option<&Interrupt>
         }
         let mut fds: Vec<PollFd<'_>> =
             open.iter().filter_map(|r| r.pidfd.as_ref()).map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
-        let wakes = fds.len() == open.len();
+        let wakes = fds.len() == open.len() && !open.is_empty();
+        fds.extend(captures.iter().filter_map(|c| c.pipe.as_ref()).map(|p| PollFd::new(p, PollFlags::IN)));
         fds.extend(interrupt.map(Interrupt::poll_fd));
         let timeout = if wakes { left } else { left.min(pause) };
         pause = (pause * 2).min(PAUSE);
@@ -276,7 +358,7 @@ fn end_groups(running: &[Running], patience: &Patience<'_>) {
         let until = Deadline::after(patience.grace).at;
         while Instant::now() < until && !in_a_hurry() {
             let slice = (Instant::now() + PAUSE).min(until);
-            if wait_until(running, slice, None) == End::Ended {
+            if wait_until(running, &mut [], slice, None) == End::Ended {
                 break;
             }
         }
@@ -284,7 +366,7 @@ fn end_groups(running: &[Running], patience: &Patience<'_>) {
     for process in running {
         process.signal_group(Signal::KILL);
     }
-    wait_until(running, Instant::now() + BURY, None);
+    wait_until(running, &mut [], Instant::now() + BURY, None);
 }
 
 /// Reaps a child that has ended; one that cannot be killed is left.

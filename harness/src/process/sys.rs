@@ -4,13 +4,14 @@ use super::limits::Limits;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Prepares a child: its own group, its limits, and, where the system can do that, its end together with the
+/// Prepares a child: its own group, its limits, and, when it is tied and the system can do that, its end together with the
 /// thread that starts it: a harness that is killed has no chance to clean up.
-pub(super) fn prepare(command: &mut Command, limits: &Limits) {
+pub(super) fn prepare(command: &mut Command, limits: &Limits, tied: bool) {
     command.process_group(0);
     let resources = limits.resources();
     let umask = limits.umask;
-    if cfg!(not(target_os = "linux")) && resources.is_empty() && umask.is_none() {
+    let tied = tied && cfg!(target_os = "linux");
+    if !tied && resources.is_empty() && umask.is_none() {
         return;
     }
     let parent = rustix::process::getpid();
@@ -22,7 +23,7 @@ pub(super) fn prepare(command: &mut Command, limits: &Limits) {
             rustix::process::umask(rustix::fs::Mode::from_raw_mode(mask));
         }
         #[cfg(target_os = "linux")]
-        {
+        if tied {
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
             // The parent may have died before that call: then no signal comes.
             if rustix::process::getppid() != Some(parent) {

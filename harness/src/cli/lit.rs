@@ -1,0 +1,588 @@
+//! `lit`: lit's arguments, result lines and exit statuses over our own engine, so that it can stand in its place.
+
+use super::lit_args::{Diagnostic, Level, LitArgs, Order};
+use super::print_problems;
+use crate::diag::Style;
+use crate::lit::discover::{Discovered, discover};
+use crate::lit::execute::{Code, Context, Outcome};
+use crate::lit::export::{self, Row};
+use crate::lit::python::{NoAnswer, Question};
+use crate::lit::report::{self, Display, Show, Whose};
+use crate::lit::run::{self, Ended, Options};
+use crate::lit::{Test, times};
+use crate::process::Interrupt;
+use regex::{Regex, RegexBuilder};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Runs tests as lit does.
+pub fn run(args: &LitArgs, style: Style) -> ExitCode {
+    match carry_out(args) {
+        Ok(status) => ExitCode::from(status),
+        Err(Stop::Status(status)) => ExitCode::from(status),
+        Err(Stop::Usage(why)) => {
+            eprintln!("lit: error: {why}");
+            ExitCode::from(2)
+        }
+        Err(Stop::NoAnswer(NoAnswer::Ended(status))) => ExitCode::from(u8::try_from(status).unwrap_or(2)),
+        Err(Stop::NoAnswer(NoAnswer::Problem(problem))) => {
+            print_problems(&[*problem], style);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Arguments with what the environment adds and what stands in files that are named with `@`.
+pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let environment = std::env::var("LIT_OPTS").unwrap_or_default();
+    let added = shell_words(&environment).into_iter().map(OsString::from);
+    let mut all = Vec::new();
+    for argument in given.chain(added) {
+        match argument.to_str().and_then(|a| a.strip_prefix('@')).map(std::fs::read_to_string) {
+            Some(Ok(text)) => all.extend(text.lines().map(OsString::from)),
+            _ => all.push(argument),
+        }
+    }
+    all
+}
+
+fn shell_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                word.extend(chars.by_ref().take_while(|c| *c != '\''));
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                while let Some(c) = chars.next().filter(|c| *c != '"') {
+                    let c = if c == '\\' { chars.next().unwrap_or(c) } else { c };
+                    word.push(c);
+                }
+            }
+            '\\' => word.get_or_insert_default().extend(chars.next()),
+            c if c.is_whitespace() => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+enum Stop {
+    Status(u8),
+    Usage(String),
+    NoAnswer(NoAnswer),
+}
+
+fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
+    let filters = Filters::new(args)?;
+    let shard = shard(args)?;
+    let slowest = slowest(args)?;
+    if args.incremental {
+        println!("WARNING: --incremental is deprecated. Failing tests now always run first.");
+    }
+    let discovered = discover(&question(args)).map_err(Stop::NoAnswer)?;
+    let Discovered { mut tests, groups, coverage, warnings } = discovered;
+    if tests.is_empty() {
+        eprintln!("error: did not discover any tests for provided path(s)");
+        return Err(Stop::Status(2));
+    }
+    if args.show_suites || args.show_tests {
+        return list(&tests, args);
+    }
+    if args.show_used_features {
+        println!("{}", used_features(&tests).into_iter().collect::<Vec<_>>().join(" "));
+        return Ok(0);
+    }
+    let mut notes = Notes { level: level(args), warnings };
+    let known = order(&mut tests, args)?;
+    mark(&mut tests, args);
+    let mut selected: Vec<usize> = (0..tests.len()).filter(|i| filters.accept(&tests[*i])).collect();
+    if args.filter_failed {
+        selected.retain(|i| known.get(&tests[*i].name()).is_some_and(|t| *t < 0.0));
+    }
+    if selected.is_empty() {
+        eprint!("error: filter did not match any tests (of {} discovered).  ", tests.len());
+        if args.allow_empty_runs {
+            eprintln!("Suppressing error because '--allow-empty-runs' was specified.");
+            return Ok(0);
+        }
+        eprintln!("Use '--allow-empty-runs' to suppress this error.");
+        return Err(Stop::Status(2));
+    }
+    if let Some((run, shards)) = shard {
+        selected = part(&selected, run, shards, &notes);
+        if selected.is_empty() {
+            eprintln!("warning: shard does not contain any tests.  Consider decreasing the number of shards.");
+            return Ok(0);
+        }
+    }
+    selected.truncate(args.max_tests.map_or(usize::MAX, usize::from));
+    let done = run_tests(&tests, &selected, args, groups, coverage || args.per_test_coverage)?;
+    if !args.skip_test_time_recording {
+        record(&tests, &done, &mut notes);
+    }
+    let all: Vec<Row<'_>> = tests
+        .iter()
+        .zip(&done.outcomes)
+        .map(|(test, (outcome, started))| Row { test, outcome, started: *started })
+        .collect();
+    finish(args, &all, &selected, shard.is_some(), &done, slowest)?;
+    if notes.warnings > 0 {
+        eprintln!("\n{} warning(s) in tests", notes.warnings);
+    }
+    if done.ended == Ended::Interrupted {
+        return Ok(130);
+    }
+    if all.iter().any(|row| row.outcome.code.is_failure()) {
+        if args.ignore_fail {
+            eprintln!("\nExiting with status 0 instead of 1 because '--ignore-fail' was specified.");
+        } else {
+            return Ok(1);
+        }
+    }
+    Ok(0)
+}
+
+/// lit's own messages, as loud as they are asked for.
+struct Notes {
+    level: Diagnostic,
+    warnings: u32,
+}
+
+impl Notes {
+    fn note(&self, text: &str) {
+        if self.level >= Diagnostic::Note {
+            eprintln!("lit: note: {text}");
+        }
+    }
+
+    fn warning(&mut self, text: &str) {
+        if self.level >= Diagnostic::Warning {
+            eprintln!("lit: warning: {text}");
+        }
+        self.warnings += 1;
+    }
+}
+
+fn level(args: &LitArgs) -> Diagnostic {
+    if args.quiet { Diagnostic::Error } else { args.diagnostic_level.unwrap_or_default() }
+}
+
+struct Filters {
+    only: Option<Regex>,
+    out: Option<Regex>,
+}
+
+impl Filters {
+    fn new(args: &LitArgs) -> Result<Self, Stop> {
+        let regex = |option: &str, text: &Option<String>| {
+            let Some(text) = text else { return Ok(None) };
+            RegexBuilder::new(text).case_insensitive(true).build().map(Some).map_err(|e| {
+                Stop::Usage(format!("argument {option}: invalid regular expression: '{text}', {e}"))
+            })
+        };
+        Ok(Self { only: regex("--filter", &args.filter)?, out: regex("--filter-out", &args.filter_out)? })
+    }
+
+    fn accept(&self, test: &Test) -> bool {
+        let name = test.name();
+        self.only.as_ref().is_none_or(|r| r.is_match(&name))
+            && self.out.as_ref().is_none_or(|r| !r.is_match(&name))
+    }
+}
+
+fn shard(args: &LitArgs) -> Result<Option<(usize, usize)>, Stop> {
+    match (args.run_shard, args.num_shards) {
+        (None, None) => Ok(None),
+        (Some(run), Some(shards)) if run <= shards => Ok(Some((run.into(), shards.into()))),
+        (Some(_), Some(_)) => {
+            Err(Stop::Usage("--run-shard must be between 1 and --num-shards (inclusive)".to_owned()))
+        }
+        _ => Err(Stop::Usage("--num-shards and --run-shard must be used together".to_owned())),
+    }
+}
+
+/// How many of the slowest tests are shown; `None` for no histogram at all.
+fn slowest(args: &LitArgs) -> Result<Option<Option<usize>>, Stop> {
+    match args.time_tests.as_deref() {
+        None => Ok(None),
+        Some(text) if text.eq_ignore_ascii_case("all") => Ok(Some(None)),
+        Some(text) => match text.parse() {
+            Ok(number) if number > 0 => Ok(Some(Some(number))),
+            _ => Err(Stop::Usage(format!("requires positive integer, but found '{text}'"))),
+        },
+    }
+}
+
+fn question(args: &LitArgs) -> Question {
+    let mut arguments: Vec<OsString> = Vec::new();
+    for param in &args.param {
+        arguments.push(format!("--param={param}").into());
+    }
+    for path in &args.path {
+        arguments.push("--path".into());
+        arguments.push(path.into());
+    }
+    if let Some(prefix) = &args.config_prefix {
+        arguments.push(format!("--config-prefix={prefix}").into());
+    }
+    if let Some(seconds) = args.timeout {
+        arguments.push(format!("--timeout={seconds}").into());
+    }
+    if let Some(retries) = args.max_retries_per_test {
+        arguments.push(format!("--max-retries-per-test={retries}").into());
+    }
+    if args.debug {
+        arguments.push("--debug".into());
+    }
+    let level = match level(args) {
+        Diagnostic::Error => "error",
+        Diagnostic::Warning => "warning",
+        Diagnostic::Note => "note",
+    };
+    arguments.push(format!("--diagnostic-level={level}").into());
+    Question { paths: args.paths.clone(), arguments, python: None }
+}
+
+fn list(tests: &[Test], args: &LitArgs) -> Result<u8, Stop> {
+    let mut sorted: Vec<&Test> = tests.iter().collect();
+    sorted.sort_by(|a, b| {
+        (&a.suite.name, a.path.split('/').collect::<Vec<_>>())
+            .cmp(&(&b.suite.name, b.path.split('/').collect::<Vec<_>>()))
+    });
+    let mut text = String::new();
+    if args.show_suites {
+        text.push_str("-- Test Suites --\n");
+        for suite in sorted.chunk_by(|a, b| a.suite == b.suite) {
+            let (info, frozen) = (&suite[0].suite, &suite[0].config.frozen);
+            text.push_str(&format!("  {} - {} tests\n", info.name, suite.len()));
+            text.push_str(&format!("    Source Root: {}\n", info.source_root.display()));
+            text.push_str(&format!("    Exec Root  : {}\n", info.exec_root.display()));
+            let features: Vec<&str> = frozen.features.iter().map(String::as_str).collect();
+            text.push_str(&format!("    Available Features: {}\n", features.join(" ")));
+            let mut pairs: Vec<String> = suite[0]
+                .config
+                .substitutions
+                .iter()
+                .map(|s| format!("{} => {}", s.pattern.text(), s.replacement))
+                .collect();
+            pairs.sort();
+            let indent = format!("\n{}", " ".repeat("    Available Substitutions: ".len()));
+            text.push_str(&format!("    Available Substitutions: {}\n", pairs.join(&indent)));
+        }
+    }
+    if args.show_tests {
+        text.push_str("-- Available Tests --\n");
+        for test in sorted {
+            text.push_str(&format!("  {}\n", test.name()));
+        }
+    }
+    // A reader that went away (`| head`) is no failure.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(0)
+}
+
+fn used_features(tests: &[Test]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for test in tests {
+        let file = std::fs::read(test.source()).ok().and_then(|bytes| runproof_directives::lit::scan(&bytes).ok());
+        let Some(file) = file else { continue };
+        let lists = [&file.requires, &file.unsupported, &file.xfails];
+        names.extend(
+            lists.into_iter().flatten().filter(|e| *e != "*").flat_map(|e| runproof_directives::lit::mentioned(e)),
+        );
+    }
+    names
+}
+
+/// Puts tests into the order asked for; the times of the last run by name.
+fn order(tests: &mut [Test], args: &LitArgs) -> Result<BTreeMap<String, f64>, Stop> {
+    let mut suites: BTreeMap<PathBuf, times::Times> = BTreeMap::new();
+    let mut known = BTreeMap::new();
+    for test in tests.iter() {
+        let suite = &test.suite;
+        if !suites.contains_key(&suite.exec_root) {
+            let read = times::read(suite).map_err(|path| {
+                eprintln!(
+                    "lit: fatal: found malformed timing data in '{}'; remove the file to regenerate it",
+                    path.display()
+                );
+                Stop::Status(2)
+            })?;
+            suites.insert(suite.exec_root.clone(), read);
+        }
+        if let Some(time) = suites.get(&suite.exec_root).and_then(|s| s.get(&test.path)) {
+            known.insert(test.name(), *time);
+        }
+    }
+    let order = if args.shuffle { Order::Random } else { args.order };
+    match order {
+        Order::Lexical => tests.sort_by_cached_key(Test::name),
+        Order::Random => {
+            let mut seed = [0u8; 8];
+            let _ = rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::empty());
+            let seed = u64::from_ne_bytes(seed);
+            tests.sort_by_cached_key(|t| {
+                use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+                let mut hasher = DefaultHasher::new();
+                (seed, t.name()).hash(&mut hasher);
+                hasher.finish()
+            });
+        }
+        Order::Smart => {
+            let mut keyed: Vec<(bool, f64, String, Test)> = tests
+                .iter()
+                .map(|t| {
+                    let name = t.name();
+                    let time = known.get(&name).copied().unwrap_or(0.0);
+                    (time >= 0.0, -time.abs(), name, t.clone())
+                })
+                .collect();
+            keyed.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+            for (place, (.., test)) in tests.iter_mut().zip(keyed) {
+                *place = test;
+            }
+        }
+    }
+    Ok(known)
+}
+
+fn mark(tests: &mut [Test], args: &LitArgs) {
+    let lists = [&args.xfail, &args.xfail_not, &args.unsupported, &args.unsupported_not];
+    if lists.iter().all(|l| l.is_empty()) {
+        return;
+    }
+    for test in tests {
+        let name = test.name();
+        let named = |list: &[String]| list.iter().any(|entry| *entry == test.path || *entry == name);
+        if named(&args.xfail) {
+            test.xfails.push("*".to_owned());
+        }
+        test.xfail_not = named(&args.xfail_not);
+        test.unsupported = named(&args.unsupported);
+        test.unsupported_not = named(&args.unsupported_not);
+    }
+}
+
+fn part(selected: &[usize], run: usize, shards: usize, notes: &Notes) -> Vec<usize> {
+    let places: Vec<usize> = (run - 1..selected.len()).step_by(shards).collect();
+    let mut preview: Vec<String> = places.iter().take(3).map(|p| (p + 1).to_string()).collect();
+    if places.len() > 3 {
+        preview.push("...".to_owned());
+    }
+    notes.note(&format!(
+        "Selecting shard {run}/{shards} = size {}/{} = tests #({shards}*k)+{run} = [{}]",
+        places.len(),
+        selected.len(),
+        preview.join(", ")
+    ));
+    places.into_iter().map(|p| selected[p]).collect()
+}
+
+/// What a run came to.
+struct Done {
+    /// Of every test that was discovered, in their order.
+    outcomes: Vec<(Outcome, Option<Instant>)>,
+    elapsed: Duration,
+    ended: Ended,
+}
+
+fn run_tests(
+    tests: &[Test],
+    selected: &[usize],
+    args: &LitArgs,
+    groups: BTreeMap<String, usize>,
+    coverage: bool,
+) -> Result<Done, Stop> {
+    let interrupt = Interrupt::on_signals()
+        .map_err(|e| Stop::Usage(format!("signals cannot be handled: {e}")))?;
+    let tmp = match std::env::var_os("LIT_PRESERVES_TMP") {
+        Some(_) => None,
+        None => Some(
+            tempfile::Builder::new()
+                .prefix("lit-tmp-")
+                .tempdir()
+                .map_err(|e| Stop::Usage(format!("no temporary folder can be made: {e}")))?,
+        ),
+    };
+    let limit = args.param.iter().rev().find_map(|p| p.strip_prefix("output_limit="));
+    let context = Context {
+        marker: format!("lit/{}/{:x}", std::process::id(), utc_nanos()),
+        tmp: tmp.as_ref().map(|t| t.path().to_path_buf()),
+        no_execute: args.no_execute,
+        output_limit: limit.and_then(|l| l.parse().ok()).unwrap_or(crate::lit::execute::OUTPUT_LIMIT),
+        coverage,
+        exclude_xfail: args.exclude_xfail,
+        interrupt,
+    };
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = args.workers.map_or(available, usize::from).min(selected.len());
+    let options = Options {
+        workers,
+        max_failures: args.max_failures.map(usize::from),
+        max_time: args.max_time.map(|s| Duration::from_secs(s.into())),
+        groups,
+    };
+    let show = show(args);
+    let left = Outcome::new(Code::Excluded, "");
+    let mut outcomes: Vec<(Outcome, Option<Instant>)> = vec![(left, None); tests.len()];
+    for index in selected {
+        outcomes[*index].0.code = Code::Skipped;
+    }
+    let chosen: Vec<&Test> = selected.iter().map(|i| &tests[*i]).collect();
+    let mut display = Display::new(&show, std::io::stdout(), chosen.len(), tests.len(), workers);
+    let started = Instant::now();
+    let ended = run::run(&chosen, &context, &options, |index, outcome, started| {
+        display.finished(chosen[index], &outcome);
+        outcomes[selected[index]] = (outcome, Some(started));
+    });
+    let elapsed = started.elapsed();
+    display.ended(ended == Ended::Interrupted);
+    let why = match ended {
+        Ended::Done => None,
+        Ended::Interrupted => Some("  interrupted by user"),
+        Ended::MaxFailures => Some("warning: reached maximum number of test failures"),
+        Ended::MaxTime => Some("warning: reached timeout"),
+    };
+    if let Some(why) = why {
+        eprintln!("{why}, skipping remaining tests");
+    }
+    Ok(Done { outcomes, elapsed, ended })
+}
+
+fn utc_nanos() -> u64 {
+    crate::process::now().utc
+}
+
+fn show(args: &LitArgs) -> Show {
+    let whose = |level: Level| match level {
+        Level::Off => Whose::Nobody,
+        Level::Failed => Whose::Failed,
+        Level::FailedOrFlaky => Whose::FailedOrFlaky,
+        Level::All => Whose::All,
+    };
+    let mut results = args.print_result_after.map_or(Whose::All, whose);
+    let mut outputs = args.test_output.map_or(Whose::Nobody, whose);
+    if args.quiet || args.succinct {
+        results = Whose::Failed;
+    }
+    if args.verbose > 0 || args.echo_all_commands {
+        outputs = outputs.max(Whose::Failed);
+    }
+    if args.show_all {
+        outputs = Whose::All;
+    }
+    // Outputs are shown behind result lines: who has the one has the other.
+    if args.print_result_after.is_some() && args.test_output.is_none() && !args.show_all {
+        outputs = outputs.min(results);
+    }
+    results = results.max(outputs);
+    let flags = [
+        (args.show_excluded, Code::Excluded),
+        (args.show_skipped, Code::Skipped),
+        (args.show_unsupported, Code::Unsupported),
+        (args.show_pass, Code::Pass),
+        (args.show_flakypass, Code::FlakyPass),
+        (args.show_xfail, Code::Xfail),
+    ];
+    Show {
+        results,
+        outputs,
+        bar: (args.progress_bar || args.succinct) && !args.no_progress_bar,
+        terse: (args.terse_summary || args.quiet) && !args.no_terse_summary,
+        listed: flags.into_iter().filter(|(on, _)| *on).map(|(_, code)| code).collect(),
+        relative: args.relative_paths,
+    }
+}
+
+fn record(tests: &[Test], done: &Done, notes: &mut Notes) {
+    let mut suites: BTreeMap<&Path, (&Test, times::Times)> = BTreeMap::new();
+    for (test, (outcome, started)) in tests.iter().zip(&done.outcomes) {
+        if started.is_none() {
+            continue;
+        }
+        let entry = suites
+            .entry(&test.suite.exec_root)
+            .or_insert_with(|| (test, times::read(&test.suite).unwrap_or_default()));
+        let seconds = outcome.elapsed.as_secs_f64();
+        let seconds = if outcome.code.is_failure() { (-seconds).min(-1e-6) } else { seconds };
+        entry.1.insert(test.path.clone(), seconds);
+    }
+    for (test, times) in suites.values() {
+        if let Err(path) = times::write(&test.suite, times) {
+            notes.warning(&format!("Could not save test time: {}", path.display()));
+        }
+    }
+}
+
+fn finish(
+    args: &LitArgs,
+    all: &[Row<'_>],
+    selected: &[usize],
+    sharded: bool,
+    done: &Done,
+    slowest: Option<Option<usize>>,
+) -> Result<(), Stop> {
+    let seconds = done.elapsed.as_secs_f64();
+    let mut text = Vec::new();
+    if let Some(limit) = slowest {
+        let times = all.iter().map(|r| (r.test.name(), r.outcome.elapsed.as_secs_f64())).collect();
+        let _ = report::histogram(&mut text, times, limit);
+    }
+    let results: Vec<(&Test, &Outcome)> = all.iter().map(|r| (r.test, r.outcome)).collect();
+    let _ = report::summary(&mut text, &show(args), &results, seconds);
+    let _ = std::io::stdout().write_all(&text);
+    let rows: Vec<Row<'_>> = all
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| !sharded || selected.contains(i))
+        .map(|(_, row)| Row { test: row.test, outcome: row.outcome, started: row.started })
+        .filter(|row| !args.report_failures_only || row.outcome.code.is_failure())
+        .collect();
+    for (path, text) in [
+        (&args.output, export::json as fn(&[Row<'_>], f64) -> String),
+        (&args.xunit_xml_output, export::xunit),
+        (&args.resultdb_output, export::resultdb),
+        (&args.time_trace_output, |rows, _| export::trace(rows)),
+    ] {
+        let Some(path) = path else { continue };
+        write(path, &text(&rows, seconds), args.use_unique_output_file_name)
+            .map_err(|e| Stop::Usage(format!("`{}` cannot be written: {e}", path.display())))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str, unique: bool) -> std::io::Result<()> {
+    if !unique {
+        return std::fs::write(path, text);
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let end = path.extension().map_or(String::new(), |e| format!(".{}", e.to_string_lossy()));
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(&format!("{stem}."))
+        .suffix(&end)
+        .disable_cleanup(true)
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_environment() {
+        assert_eq!(shell_words(r#"-v  --filter='a b' "x\"y" z\ "#), ["-v", "--filter=a b", "x\"y", "z "]);
+        assert!(shell_words("  ").is_empty());
+    }
+}

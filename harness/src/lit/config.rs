@@ -1,0 +1,180 @@
+//! What a suite's configuration came to: what lit's Python files evaluate to, or what `[lit]` of a `runproof.toml` says.
+
+use runproof_directives::lit::{Pattern, Substitution};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What runs the tests of a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Format {
+    /// Nothing was said: such a test cannot be run.
+    #[default]
+    None,
+    /// Files with `RUN` lines.
+    Shell {
+        /// Lines go to a real shell.
+        #[serde(default)]
+        external: bool,
+        /// Substitutions before all others.
+        #[serde(default)]
+        substitutions: Vec<FrozenSubstitution>,
+        /// Command lines before those of the file.
+        #[serde(default)]
+        preamble: Vec<String>,
+    },
+    /// Executables that are tests by their exit status.
+    Executable,
+    /// Executables that list and run tests as googletest does.
+    Googletest {
+        /// Folders that are looked into below each folder.
+        sub_dirs: Vec<String>,
+        /// Beginnings of the executables' names.
+        prefixes: Vec<String>,
+        /// Ends of the executables' names.
+        suffixes: Vec<String>,
+        /// Words before the executable.
+        run_under: Vec<String>,
+    },
+    /// A class of the suite's own, which only Python can run.
+    Python {
+        /// Its name.
+        class: String,
+    },
+}
+
+/// A substitution as it is written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FrozenSubstitution {
+    /// Pattern, and text that stands for it.
+    Text(String, String),
+    /// Pattern, and a replacement that names groups of it.
+    Groups {
+        /// What is looked for.
+        pattern: String,
+        /// What stands in its place.
+        groups: String,
+    },
+}
+
+impl FrozenSubstitution {
+    fn thaw(&self) -> Substitution {
+        match self {
+            Self::Text(pattern, text) => Substitution::new(pattern.as_str(), text),
+            Self::Groups { pattern, groups } => Substitution {
+                pattern: Arc::new(Pattern::new(pattern.as_str())),
+                replacement: groups.as_str().into(),
+                template: true,
+            },
+        }
+    }
+}
+
+/// The configuration of a folder as it is written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Frozen {
+    /// Ends of the names of test files.
+    pub suffixes: BTreeSet<String>,
+    /// Names of files and folders that are none.
+    pub excludes: BTreeSet<String>,
+    /// No test of the folder can be run here.
+    pub unsupported: bool,
+    /// Features that hold.
+    pub features: BTreeSet<String>,
+    /// When there are some, only tests that require one of them are run.
+    pub limit_to_features: BTreeSet<String>,
+    /// A pipe fails with any of its stages.
+    pub pipefail: bool,
+    /// What runs the tests.
+    pub format: Format,
+    /// How often substitutions are gone through; once when nothing is said.
+    pub recursion: Option<u32>,
+    /// Tests are not looked for: they are named one by one.
+    pub standalone: bool,
+    /// Seconds a test may take; no limit when nothing or 0 is said.
+    pub timeout: u64,
+    /// How often a test that failed is run again when the file does not say.
+    pub retries: Option<u32>,
+    /// Tests of one group are run at most so many at a time as the group says.
+    pub parallelism_group: Option<String>,
+    /// Environment of the tests.
+    pub environment: BTreeMap<String, String>,
+    /// Substitutions in order.
+    pub substitutions: Vec<FrozenSubstitution>,
+}
+
+/// The configuration of a folder.
+#[derive(Debug)]
+pub struct Config {
+    /// As it is written down.
+    pub frozen: Frozen,
+    /// Substitutions of the format and of the folder, in order.
+    pub substitutions: Vec<Substitution>,
+}
+
+impl From<Frozen> for Config {
+    fn from(frozen: Frozen) -> Self {
+        let first = match &frozen.format {
+            Format::Shell { substitutions, .. } => substitutions.as_slice(),
+            _ => &[],
+        };
+        let substitutions = first.iter().chain(&frozen.substitutions).map(FrozenSubstitution::thaw).collect();
+        Self { frozen, substitutions }
+    }
+}
+
+/// A suite.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuiteInfo {
+    /// Its name.
+    pub name: String,
+    /// Where its files are.
+    pub source_root: PathBuf,
+    /// Where its tests run.
+    pub exec_root: PathBuf,
+}
+
+/// A test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// Its suite.
+    pub suite: Arc<SuiteInfo>,
+    /// Its path in the suite, with `/`.
+    pub path: String,
+    /// The configuration of its folder.
+    pub config: Arc<Config>,
+    /// Conditions under which it fails, besides those of the file.
+    pub xfails: Vec<String>,
+    /// No condition makes it fail.
+    pub xfail_not: bool,
+    /// Marked as unsupported from outside.
+    pub unsupported: bool,
+    /// `UNSUPPORTED` of the file does not count.
+    pub unsupported_not: bool,
+}
+
+impl Test {
+    /// A test as the suite has it.
+    pub fn new(suite: Arc<SuiteInfo>, path: String, config: Arc<Config>) -> Self {
+        Self { suite, path, config, xfails: Vec::new(), xfail_not: false, unsupported: false, unsupported_not: false }
+    }
+
+    /// `SUITE :: path`.
+    pub fn name(&self) -> String {
+        format!("{} :: {}", self.suite.name, self.path)
+    }
+
+    /// Its file.
+    pub fn source(&self) -> PathBuf {
+        self.suite.source_root.join(&self.path)
+    }
+
+    /// The file's counterpart below the folder where tests run.
+    pub fn exec(&self) -> PathBuf {
+        self.suite.exec_root.join(&self.path)
+    }
+}

@@ -1,0 +1,584 @@
+//! One test: read, decided, run, given lit's result.
+
+use super::config::{Format, Test};
+use super::log::Log;
+use super::shell::{Abort, Shell, State};
+use crate::process::{End, Interrupt, Limits};
+use runproof_directives::lit::shell::{Line, parse};
+use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Characters of an output that are shown when nothing is said.
+pub const OUTPUT_LIMIT: usize = 10_240;
+
+/// A result of lit's, in the order in which lit lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// Left out by a filter.
+    Excluded,
+    /// Not reached.
+    Skipped,
+    /// Not for this place.
+    Unsupported,
+    /// Passed.
+    Pass,
+    /// Passed after it had failed.
+    FlakyPass,
+    /// Failed, as expected.
+    Xfail,
+    /// It could not be decided.
+    Unresolved,
+    /// Ended at the limit.
+    Timeout,
+    /// Failed.
+    Fail,
+    /// Passed against expectation.
+    Xpass,
+}
+
+impl Code {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Excluded,
+        Self::Skipped,
+        Self::Unsupported,
+        Self::Pass,
+        Self::FlakyPass,
+        Self::Xfail,
+        Self::Unresolved,
+        Self::Timeout,
+        Self::Fail,
+        Self::Xpass,
+    ];
+
+    /// As in result lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Excluded => "EXCLUDED",
+            Self::Skipped => "SKIPPED",
+            Self::Unsupported => "UNSUPPORTED",
+            Self::Pass => "PASS",
+            Self::FlakyPass => "FLAKYPASS",
+            Self::Xfail => "XFAIL",
+            Self::Unresolved => "UNRESOLVED",
+            Self::Timeout => "TIMEOUT",
+            Self::Fail => "FAIL",
+            Self::Xpass => "XPASS",
+        }
+    }
+
+    /// As in the summary.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Excluded => "Excluded",
+            Self::Skipped => "Skipped",
+            Self::Unsupported => "Unsupported",
+            Self::Pass => "Passed",
+            Self::FlakyPass => "Passed With Retry",
+            Self::Xfail => "Expectedly Failed",
+            Self::Unresolved => "Unresolved",
+            Self::Timeout => "Timed Out",
+            Self::Fail => "Failed",
+            Self::Xpass => "Unexpectedly Passed",
+        }
+    }
+
+    /// Whether it fails the run.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Unresolved | Self::Timeout | Self::Fail | Self::Xpass)
+    }
+}
+
+/// How a test came out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// lit's result.
+    pub code: Code,
+    /// The account that lit shows.
+    pub output: String,
+    /// How often it was run.
+    pub attempts: u32,
+    /// How often it might have been.
+    pub allowed: u32,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Features that it requires and that are missing.
+    pub missing: Vec<String>,
+    /// Results of the parts of a test that has parts: name, result, output, seconds.
+    pub parts: Vec<(String, Code, String, f64)>,
+}
+
+impl Outcome {
+    /// One without an attempt.
+    pub fn new(code: Code, output: impl Into<String>) -> Self {
+        Self {
+            code,
+            output: output.into(),
+            attempts: 1,
+            allowed: 1,
+            elapsed: Duration::ZERO,
+            missing: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+}
+
+/// What all tests of a run share.
+#[derive(Debug)]
+pub struct Context {
+    /// Marks processes, before a test's number.
+    pub marker: String,
+    /// Temporary folder of the run: in `TMPDIR` and the like; `None` leaves them as they are.
+    pub tmp: Option<PathBuf>,
+    /// Nothing is run: what would be is passed.
+    pub no_execute: bool,
+    /// Characters of an output that are shown.
+    pub output_limit: usize,
+    /// Each command writes a profile of its own.
+    pub coverage: bool,
+    /// Expected failures are left out.
+    pub exclude_xfail: bool,
+    /// Ends everything.
+    pub interrupt: Interrupt,
+}
+
+/// Runs a test; `None` when the run was interrupted.
+pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome> {
+    let started = Instant::now();
+    let mut outcome = match &test.config.frozen.format {
+        Format::Shell { external, preamble, .. } => {
+            let mut file = Own { test, number, context, external: *external, preamble };
+            file.run()?
+        }
+        Format::None => Outcome::new(Code::Unresolved, "The test has no format.\n"),
+        Format::Executable | Format::Googletest { .. } | Format::Python { .. } => {
+            other(test, context)
+        }
+    };
+    outcome.elapsed = started.elapsed();
+    Some(outcome)
+}
+
+fn other(test: &Test, _: &Context) -> Outcome {
+    Outcome::new(Code::Unresolved, format!("{:?} tests cannot be run", test.config.frozen.format))
+}
+
+/// A file with `RUN` lines.
+struct Own<'a> {
+    test: &'a Test,
+    number: usize,
+    context: &'a Context,
+    external: bool,
+    preamble: &'a [String],
+}
+
+/// How one attempt ended.
+struct Attempt {
+    code: Code,
+    status: i32,
+    timeout: Option<u64>,
+    log: String,
+    stderr: String,
+}
+
+impl Own<'_> {
+    fn run(&mut self) -> Option<Outcome> {
+        let frozen = &self.test.config.frozen;
+        if frozen.unsupported {
+            return Some(Outcome::new(Code::Unsupported, "Test is unsupported"));
+        }
+        let read = std::fs::read(self.test.source()).map_err(|e| e.to_string());
+        let file = match read.and_then(|bytes| self.scan(&bytes)) {
+            Ok(file) => file,
+            Err(why) => return Some(Outcome::new(Code::Unresolved, why)),
+        };
+        let expected = match self.expected_to_fail(&file) {
+            Ok(expected) => expected,
+            Err(why) => return Some(Outcome::new(Code::Unresolved, why)),
+        };
+        let mut outcome = match self.gate(&file, expected) {
+            Ok(None) if self.context.no_execute => Outcome::new(Code::Pass, ""),
+            Ok(None) => self.attempts(&file)?,
+            Ok(Some(outcome)) => outcome,
+            Err(why) => Outcome::new(Code::Unresolved, why),
+        };
+        if expected {
+            outcome.code = match outcome.code {
+                Code::Pass => Code::Xpass,
+                Code::Fail => Code::Xfail,
+                other => other,
+            };
+        }
+        Some(outcome)
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<LitFile, String> {
+        match scan(bytes) {
+            // A preamble is a script already.
+            Err(why) if !self.preamble.is_empty() && why == "Test has no 'RUN:' line" => Ok(LitFile::default()),
+            other => other,
+        }
+    }
+
+    fn expected_to_fail(&self, file: &LitFile) -> Result<bool, String> {
+        if self.test.xfail_not {
+            return Ok(false);
+        }
+        for item in self.test.xfails.iter().chain(&file.xfails) {
+            if item == "*" {
+                return Ok(true);
+            }
+            let holds = evaluate(item, &self.test.config.frozen.features);
+            if holds.map_err(|e| format!("Error in XFAIL list:\n{e}"))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn gate(&self, file: &LitFile, expected: bool) -> Result<Option<Outcome>, String> {
+        let frozen = &self.test.config.frozen;
+        if self.context.exclude_xfail && expected {
+            return Ok(Some(Outcome::new(Code::Excluded, "excluding XFAIL tests")));
+        }
+        let missing = |features: &std::collections::BTreeSet<String>| -> Result<Vec<String>, String> {
+            let mut missing = Vec::new();
+            for item in &file.requires {
+                let holds = evaluate(item, features).map_err(|e| format!("Error in REQUIRES list:\n{e}"))?;
+                if !holds {
+                    missing.push(item.clone());
+                }
+            }
+            Ok(missing)
+        };
+        let unsupported = |text: String| Outcome::new(Code::Unsupported, text);
+        let absent = missing(&frozen.features)?;
+        if !absent.is_empty() {
+            let text =
+                format!("Test requires the following unavailable features: {}", absent.join(", "));
+            return Ok(Some(Outcome { missing: absent, ..unsupported(text) }));
+        }
+        let mut present = Vec::new();
+        if !self.test.unsupported_not {
+            if self.test.unsupported {
+                present.push("lit-unsupported-marker".to_owned());
+            }
+            for item in &file.unsupported {
+                let holds = evaluate(item, &frozen.features);
+                if holds.map_err(|e| format!("Error in UNSUPPORTED list:\n{e}"))? {
+                    present.push(item.clone());
+                }
+            }
+        }
+        if !present.is_empty() {
+            let text = format!(
+                "Test does not support the following features and/or targets: {}",
+                present.join(", ")
+            );
+            return Ok(Some(unsupported(text)));
+        }
+        if !frozen.limit_to_features.is_empty() {
+            let rest = frozen.features.difference(&frozen.limit_to_features).cloned().collect();
+            if missing(&rest)?.is_empty() {
+                let limits: Vec<&str> = frozen.limit_to_features.iter().map(String::as_str).collect();
+                let text = format!(
+                    "Test does not require any of the features specified in limit_to_features: {}",
+                    limits.join(", ")
+                );
+                return Ok(Some(unsupported(text)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn attempts(&self, file: &LitFile) -> Option<Outcome> {
+        let frozen = &self.test.config.frozen;
+        let exec = self.test.exec();
+        let folder = exec.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let base = exec.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let tmp = folder.join("Output").join(format!("{base}.tmp"));
+        let mut substitutions = self.test.config.substitutions.clone();
+        defaults(&mut substitutions, &self.test.source(), &tmp);
+        let mut script: Vec<String> =
+            self.preamble.iter().map(|line| format!("%dbg(preamble command line) {line}")).collect();
+        let lines = (|| {
+            for line in &mut script {
+                *line = runproof_directives::lit::expand_line(
+                    line,
+                    &substitutions,
+                    &frozen.features,
+                    frozen.recursion,
+                )?;
+            }
+            expand(&file.script, &mut substitutions, &frozen.features, frozen.recursion)
+        })();
+        match lines {
+            Ok(lines) => script.extend(lines),
+            Err(why) => {
+                // lit fails here itself, and shows where.
+                return Some(exception(&format!("ValueError: {why}")));
+            }
+        }
+        if let Err(e) = std::fs::create_dir_all(folder.join("Output")) {
+            return Some(exception(&super::redirect::os_error(&e, folder.join("Output"))));
+        }
+        let allowed = file.retries.or(frozen.retries).unwrap_or(0) + 1;
+        let mut attempts = 0;
+        let last = loop {
+            attempts += 1;
+            let attempt = if self.external {
+                self.external(&script, &folder, &tmp)
+            } else {
+                self.once(&script, &folder)
+            };
+            match attempt {
+                Ok(attempt) if attempt.code == Code::Fail && attempts < allowed => {}
+                Ok(attempt) => break attempt,
+                Err(Abort::Interrupted) => return None,
+                Err(Abort::Exception(why) | Abort::Error { message: why, .. }) => return Some(exception(&why)),
+            }
+        };
+        let code = if attempts > 1 && last.code == Code::Pass { Code::FlakyPass } else { last.code };
+        let mut output = format!("Exit Code: {}\n", last.status);
+        if let Some(seconds) = last.timeout {
+            output.push_str(&format!("Timeout: Reached timeout of {seconds} seconds\n"));
+        }
+        output.push('\n');
+        for (name, text) in [("stdout", &last.log), ("stderr", &last.stderr)] {
+            if !text.is_empty() {
+                output.push_str(&format!("Command Output ({name}):\n--\n{text}\n--\n"));
+            }
+        }
+        Some(Outcome { attempts, allowed, ..Outcome::new(code, output) })
+    }
+
+    /// Runs the script in lit's shell.
+    fn once(&self, script: &[String], folder: &Path) -> Result<Attempt, Abort> {
+        let mut lines: Vec<(&str, &str, Option<Line>)> = Vec::with_capacity(script.len());
+        for text in script {
+            let (place, command) = placed(text);
+            let line = match command.trim_start() {
+                "" => None,
+                command => match parse(command) {
+                    Ok(line) => Some(line),
+                    Err(why) => {
+                        let log = format!("# shell parser error on {place}: {command} ({why})\n");
+                        let code = Code::Unresolved;
+                        return Ok(Attempt { code, status: 1, timeout: None, log, stderr: String::new() });
+                    }
+                },
+            };
+            lines.push((place, command, line));
+        }
+        let frozen = &self.test.config.frozen;
+        let limit = (frozen.timeout > 0).then(|| Duration::from_secs(frozen.timeout));
+        let mut log =
+            Log { text: String::new(), limit: self.context.output_limit, limited_time: limit.is_some() };
+        let marker = format!("{}/{}", self.context.marker, self.number);
+        let mut shell = Shell {
+            state: State {
+                cwd: folder.to_path_buf(),
+                env: Arc::new(self.environment()),
+                umask: None,
+                limits: Limits::default(),
+                limited: false,
+                left: Vec::new(),
+            },
+            scope: None,
+            marker: &marker,
+            folder,
+            interrupt: &self.context.interrupt,
+            deadline: limit.map(|l| (Instant::now() + l, l)),
+            timed_out: false,
+            pipefail: frozen.pipefail,
+            log: &mut log,
+        };
+        let mut status = Ok(Some(0));
+        for (index, (place, command, line)) in lines.iter().enumerate() {
+            if shell.timed_out {
+                status = Ok(None);
+                break;
+            }
+            shell.log.place(place, command);
+            let Some(line) = line else { continue };
+            if self.context.coverage {
+                let name = self.test.path.replace('/', "_");
+                let file = format!("{name}-%p-%m{index}.profraw");
+                Arc::make_mut(&mut shell.state.env).insert("LLVM_PROFILE_FILE".to_owned(), file);
+            }
+            status = shell.line(line);
+            if !matches!(status, Ok(Some(0))) {
+                break;
+            }
+        }
+        let timed_out = shell.timed_out;
+        if let Some(scope) = shell.scope.take() {
+            let leftovers = scope.sweep(timed_out || !matches!(status, Ok(Some(_))));
+            drop(leftovers);
+        }
+        let status = match status {
+            Ok(status) => status,
+            Err(Abort::Error { words, message }) => {
+                let words = words.unwrap_or_default();
+                let ran = super::shell::Ran {
+                    words,
+                    stderr: message.into_bytes(),
+                    code: 127,
+                    ..super::shell::Ran::default()
+                };
+                log.ran(&ran);
+                Some(127)
+            }
+            Err(other) => return Err(other),
+        };
+        let code = match status {
+            Some(0) if !timed_out => Code::Pass,
+            Some(0) => Code::Pass,
+            _ if timed_out => Code::Timeout,
+            _ => Code::Fail,
+        };
+        let timeout = timed_out.then_some(frozen.timeout);
+        Ok(Attempt { code, status: status.unwrap_or(-9), timeout, log: log.text, stderr: String::new() })
+    }
+
+    fn environment(&self) -> BTreeMap<String, String> {
+        let mut env = self.test.config.frozen.environment.clone();
+        if let Some(tmp) = &self.context.tmp {
+            for name in ["TMP", "TMPDIR", "TEMP", "TEMPDIR"] {
+                env.insert(name.to_owned(), tmp.display().to_string());
+            }
+        }
+        env.insert("LIT_CURRENT_TESTCASE".to_owned(), self.test.name());
+        env
+    }
+
+    /// Hands the script to a real shell.
+    fn external(&self, script: &[String], folder: &Path, tmp: &Path) -> Result<Attempt, Abort> {
+        use runproof_directives::lit::python::quote;
+        let frozen = &self.test.config.frozen;
+        let mut parts = Vec::new();
+        for text in script {
+            let (place, command) = placed(text);
+            let note = match command.trim_start() {
+                "" => format!("'{place}' has no command after substitutions"),
+                command => format!("{} \\# '{place}'", quote(command)),
+            };
+            let mut part =
+                format!("{{ set +x; }} 2>/dev/null && echo {note} >&2 && {{ set -x; }} 2>/dev/null");
+            if !command.trim().is_empty() {
+                part.push_str(&format!(" && {{ {command}; }}"));
+            }
+            parts.push(part);
+        }
+        let mut text = String::new();
+        if frozen.pipefail {
+            text.push_str("set -o pipefail;");
+        }
+        text.push_str("set -x;");
+        text.push_str(&format!("{{ {}; }}\n", parts.join("; } &&\n{ ")));
+        let path = tmp.with_extension("script");
+        let failed = |e: &std::io::Error| Abort::Exception(super::redirect::os_error(e, &path));
+        std::fs::write(&path, text).map_err(|e| failed(&e))?;
+        let shell = which::which("bash").unwrap_or_else(|_| PathBuf::from("/bin/sh"));
+        let limit = (frozen.timeout > 0).then(|| Duration::from_secs(frozen.timeout));
+        let marker = format!("{}/{}", self.context.marker, self.number);
+        let done = super::pipeline::program(&super::pipeline::Program {
+            marker: &marker,
+            folder,
+            argv: &[shell.display().to_string(), path.display().to_string()],
+            env: self.environment(),
+            limit,
+            interrupt: &self.context.interrupt,
+        })
+        .map_err(|e| failed(&e))?;
+        if done.end == End::Interrupted {
+            return Err(Abort::Interrupted);
+        }
+        let timed_out = done.end == End::TimedOut;
+        let code = match done.status {
+            0 => Code::Pass,
+            _ if timed_out => Code::Timeout,
+            _ => Code::Fail,
+        };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(Attempt {
+            code,
+            status: done.status,
+            timeout: timed_out.then_some(frozen.timeout),
+            log: text(&done.stdout),
+            stderr: text(&done.stderr),
+        })
+    }
+}
+
+/// The result of a test at which lit itself fails.
+fn exception(why: &str) -> Outcome {
+    let text =
+        format!("Exception during script execution:\nTraceback (most recent call last):\n{why}\n\n");
+    Outcome::new(Code::Unresolved, text)
+}
+
+/// A line of a script taken apart: its place, its command.
+fn placed(text: &str) -> (&str, &str) {
+    let found = text.strip_prefix("%dbg(").and_then(|rest| rest.split_once(')'));
+    found.filter(|(place, _)| !place.contains(['\'', '"'])).unwrap_or(("command line", text))
+}
+
+/// The substitutions that every test has, behind those of its folder.
+fn defaults(list: &mut Vec<Substitution>, source: &Path, tmp: &Path) {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = text(source.parent().unwrap_or(Path::new("/")));
+    let base = name(tmp);
+    let base = base.strip_suffix(".tmp").unwrap_or(&base);
+    let file = name(source);
+    let stem = match file.rfind('.') {
+        Some(dot) if file[..dot].chars().any(|c| c != '.') => &file[..dot],
+        _ => &file,
+    };
+    let mut put = |pattern: String, value: &str| list.push(Substitution::new(pattern, value));
+    for (pattern, value) in [
+        ("%{pathsep}", ":"),
+        ("%basename_t", base),
+        ("%{s:basename}", &file),
+        ("%{s:stem}", stem),
+        ("%{t:stem}", base),
+        ("%{fs-src-root}", "/"),
+        ("%{fs-tmp-root}", "/"),
+        ("%{fs-sep}", "/"),
+        ("%/et", &text(tmp)),
+    ] {
+        put(pattern.to_owned(), value);
+    }
+    for (letter, path) in [("s", text(source)), ("S", folder.clone()), ("p", folder), ("t", text(tmp))] {
+        put(format!("%{letter}"), &path);
+        put(format!("%/{letter}"), &path);
+        let real = real(Path::new(&path));
+        put(format!("%{{{letter}:real}}"), &real);
+        put(format!("%{{/{letter}:real}}"), &real);
+        put(format!("%{{/{letter}:regex_replacement}}"), &path.replace('@', "\\@").replace('&', "\\&"));
+        put(format!("%:{letter}"), path.strip_prefix('/').unwrap_or(&path));
+    }
+}
+
+/// A path without symbolic links, as far as it exists.
+fn real(path: &Path) -> String {
+    let mut missing = Vec::new();
+    let mut known = path;
+    loop {
+        if let Ok(found) = known.canonicalize() {
+            let full = missing.iter().rev().fold(found, |all: PathBuf, part| all.join(part));
+            return full.to_string_lossy().into_owned();
+        }
+        match (known.parent(), known.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name);
+                known = parent;
+            }
+            _ => return path.to_string_lossy().into_owned(),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+# Asks an installed lit what the configuration of some suites comes to, and writes it down as JSON.
+# argv[1]: the file to write; the rest: lit's own arguments, those that a configuration can see.
+# Everything that lit prints on the way is for the user. Status 77: this Python has no lit.
+import json
+import sys
+
+try:
+    import lit
+    import lit.main
+    import lit.discovery
+    import lit.util
+except ImportError:
+    sys.exit(77)
+
+out = sys.argv[1]
+sys.argv = ["lit"] + sys.argv[2:]
+seen = {}
+
+# Time limits are ours to enforce: what lit needs for them does not matter.
+lit.util.killProcessAndChildrenIsSupported = lambda: (True, "")
+
+find = lit.discovery.find_tests_for_inputs
+
+
+def find_tests(lit_config, *arguments):
+    seen["lit_config"] = lit_config
+    return find(lit_config, *arguments)
+
+
+def text(value):
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def substitution(pair):
+    pattern, value = pair
+    pattern = pattern if isinstance(pattern, str) else pattern.pattern
+    if type(value).__name__ == "SubstituteCaptures":
+        return {"pattern": pattern, "groups": str(value)}
+    return [pattern, str(value)]
+
+
+def test_format(value):
+    names = [c.__module__ + "." + c.__name__ for c in type(value).__mro__]
+    own = names[0]
+    if value is None:
+        return {"kind": "none"}
+    if own.endswith("shtest.ShTest"):
+        return {
+            "kind": "shell",
+            "external": bool(value.execute_external),
+            "substitutions": [substitution(s) for s in getattr(value, "extra_substitutions", [])],
+            "preamble": [text(s) for s in getattr(value, "preamble_commands", [])],
+        }
+    if own.endswith("base.ExecutableTest"):
+        return {"kind": "executable"}
+    if own.endswith("googletest.GoogleTest"):
+        listed = lambda v: sorted(v) if not isinstance(v, str) else [v]
+        return {
+            "kind": "googletest",
+            "sub_dirs": listed(value.test_sub_dirs),
+            "prefixes": listed(getattr(value, "test_prefixes", [""])),
+            "suffixes": listed(value.test_suffixes),
+            "run_under": [text(s) for s in getattr(value, "run_under", [])],
+        }
+    return {"kind": "python", "class": type(value).__name__}
+
+
+def write(tests, *arguments):
+    suites, configs, known, listed = [], [], {}, []
+    for test in tests:
+        suite = ("suite", id(test.suite))
+        if suite not in known:
+            known[suite] = len(suites)
+            suites.append({
+                "name": text(test.suite.name), "source_root": text(test.suite.source_root),
+                "exec_root": text(test.suite.exec_root), "config": config(test.suite.config, configs, known),
+            })
+        path = "/".join(test.path_in_suite)
+        listed.append([known[suite], path, config(test.config, configs, known)])
+    whole = seen["lit_config"]
+    data = {
+        "version": lit.__version__,
+        "suites": suites,
+        "configs": configs,
+        "tests": listed,
+        "groups": {text(k): v for k, v in getattr(whole, "parallelism_groups", {}).items() if v is not None},
+        "coverage": bool(getattr(whole, "per_test_coverage", False)),
+        "warnings": whole.numWarnings,
+    }
+    with open(out, "w") as file:
+        json.dump(data, file)
+
+
+def config(value, configs, known):
+    if id(value) not in known:
+        known[id(value)] = len(configs)
+        configs.append({
+            "suffixes": sorted(text(s) for s in value.suffixes),
+            "excludes": sorted(text(s) for s in value.excludes),
+            "unsupported": bool(value.unsupported),
+            "features": sorted(text(s) for s in value.available_features),
+            "limit_to_features": sorted(text(s) for s in value.limit_to_features),
+            "pipefail": bool(value.pipefail),
+            "format": test_format(value.test_format),
+            "recursion": value.recursiveExpansionLimit,
+            "standalone": bool(getattr(value, "standalone_tests", False)),
+            "timeout": int(getattr(value, "maxIndividualTestTime", 0) or 0),
+            "retries": getattr(value, "test_retry_attempts", None),
+            "parallelism_group": None if value.parallelism_group is None or callable(value.parallelism_group)
+            else text(value.parallelism_group),
+            "environment": {text(k): text(v) for k, v in value.environment.items()},
+            "substitutions": [substitution(s) for s in value.substitutions],
+        })
+    return known[id(value)]
+
+
+lit.discovery.find_tests_for_inputs = find_tests
+lit.main.print_discovered = write
+lit.main.main()

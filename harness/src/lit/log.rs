@@ -1,0 +1,150 @@
+//! The account of a test's commands, in lit's words.
+
+use super::shell::Ran;
+use runproof_directives::lit::python::quote;
+
+/// The account so far.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub text: String,
+    /// Characters shown of each stream.
+    pub limit: usize,
+    /// With a time limit every command is accounted for.
+    pub limited_time: bool,
+}
+
+impl Log {
+    /// A directive that is being run.
+    pub(super) fn place(&mut self, place: &str, command: &str) {
+        self.text.push_str("# ");
+        self.text.push_str(place);
+        if command.is_empty() {
+            self.text.push_str(" has no command after substitutions\n");
+        } else {
+            self.text.push('\n');
+            self.text.push_str(command.trim_start());
+            self.text.push('\n');
+        }
+    }
+
+    /// A command that was run.
+    pub(super) fn ran(&mut self, ran: &Ran) {
+        let bangs = ran.words.iter().take_while(|w| *w == "!").count();
+        self.text.push_str("# executed command: ");
+        self.text.push_str(&"! ".repeat(bangs));
+        let words: Vec<String> = ran.words[bangs..].iter().map(|w| quote(w)).collect();
+        self.text.push_str(&words.join(" "));
+        self.text.push('\n');
+        let (stdout, stderr) = (text(&ran.stdout), text(&ran.stderr));
+        let silent = stdout.trim().is_empty() && stderr.trim().is_empty();
+        if !self.limited_time && ran.code == 0 && silent {
+            return;
+        }
+        for (name, bytes) in &ran.files {
+            self.block(&format!("redirected output from '{name}'"), &text(bytes));
+        }
+        self.block("command stdout", &stdout);
+        self.block("command stderr", &stderr);
+        if silent {
+            self.text.push_str("# note: command had no output on stdout or stderr\n");
+        }
+        if ran.code != 0 {
+            self.text.push_str(&format!("# error: command failed with exit status: {}\n", ran.code));
+        }
+        if self.limited_time && ran.timed_out {
+            self.text.push_str("# error: command reached timeout: True\n");
+        }
+    }
+
+    fn block(&mut self, title: &str, data: &str) {
+        if data.trim().is_empty() {
+            return;
+        }
+        let count = data.chars().count();
+        let mut note = String::new();
+        let mut shown = data.to_owned();
+        if count > self.limit {
+            note = format!(
+                "data was truncated ({}/{count}) (change limit with -D output_limit=N)",
+                self.limit
+            );
+            shown = data.chars().take(self.limit).collect();
+            shown.push_str("\n...\n");
+        }
+        let dashes = |title: &str| "-".repeat(26usize.saturating_sub(title.chars().count()));
+        self.text.push_str(&format!("# .---{title}{}\n", dashes(title)));
+        let mut colour: Option<String> = None;
+        for line in lines(&shown) {
+            if colour.is_some() {
+                self.text.push_str("\x1b[0m");
+            }
+            self.text.push_str("# | ");
+            if let Some(colour) = &colour {
+                self.text.push_str(colour);
+            }
+            self.text.push_str(line);
+            self.text.push('\n');
+            colour = colour_after(line, colour);
+        }
+        if colour.is_some() {
+            self.text.push_str("\x1b[0m");
+        }
+        self.text.push_str(&format!("# `---{note}{}\n", dashes(&note)));
+    }
+}
+
+/// The colour that an escape sequence in a line leaves on.
+fn colour_after(line: &str, before: Option<String>) -> Option<String> {
+    let Some(start) = line.rfind("\x1b[") else { return before };
+    let Some(end) = line[start..].find('m') else { return before };
+    let sequence = &line[start..=start + end];
+    (sequence != "\x1b[m" && sequence != "\x1b[0m").then(|| sequence.to_owned())
+}
+
+/// Bytes as text: what is no UTF-8 is replaced, every line end is a line feed.
+fn text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.into_owned() }
+}
+
+/// Lines as Python's `splitlines` ends them.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    const ENDS: [char; 9] =
+        ['\n', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}', '\u{2028}', '\u{2029}'];
+    text.strip_suffix(ENDS).unwrap_or(text).split(ENDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(ran: &Ran) -> String {
+        let mut log = Log { text: String::new(), limit: 8, limited_time: false };
+        log.ran(ran);
+        log.text
+    }
+
+    #[test]
+    fn a_command_that_says_nothing() {
+        let words = ["!", "a b", "c"].map(str::to_owned).to_vec();
+        assert_eq!(log(&Ran { words, ..Ran::default() }), "# executed command: ! 'a b' c\n");
+    }
+
+    #[test]
+    fn outputs_are_framed_and_cut() {
+        let ran = Ran { stdout: b"x\r\ny".to_vec(), stderr: b"0123456789".to_vec(), code: 2, ..Ran::default() };
+        let expect = "# executed command: \n# .---command stdout------------\n# | x\n# | y\n# `-----------------------------\n\
+                      # .---command stderr------------\n# | 01234567\n# | ...\n\
+                      # `---data was truncated (8/10) (change limit with -D output_limit=N)\n\
+                      # error: command failed with exit status: 2\n";
+        assert_eq!(log(&ran), expect);
+    }
+
+    #[test]
+    fn colours_do_not_leak() {
+        let ran = Ran { stdout: b"\x1b[1ma\nb".to_vec(), ..Ran::default() };
+        let mut log = Log { text: String::new(), limit: 100, limited_time: false };
+        log.ran(&ran);
+        assert!(log.text.contains("# | \x1b[1ma\n\x1b[0m# | \x1b[1mb\n\x1b[0m# `---"), "{:?}", log.text);
+    }
+}

@@ -1,0 +1,25 @@
+//! Suites written for lit, run with lit's verdicts: its configuration, its shell, its result lines. `runproof lit` stands in the
+//! place of the program; suites with `dialect = "lit"` are run by the same code under `runproof test`.
+//!
+//! What must not enter: the strict dialect, devices, probes, tiers. What lit does to a line of text is in
+//! [`runproof_directives::lit`].
+
+mod builtin;
+pub mod config;
+mod diff;
+pub mod discover;
+pub mod execute;
+pub mod export;
+mod getopt;
+mod log;
+mod pipeline;
+pub mod python;
+mod redirect;
+pub mod report;
+pub mod run;
+mod shell;
+mod split_file;
+pub mod times;
+
+pub use config::{Config, Format, SuiteInfo, Test};
+pub use execute::{Code, Context, Outcome};

@@ -1,0 +1,668 @@
+//! Runs one pipeline. Neighbouring programs run side by side; a command that is built in runs when everything before it has
+//! ended, on what that has written.
+
+use super::builtin::{self, Builtin, Call, StateBuiltin};
+use super::redirect::{Opened, Streams, Target, redirect};
+use super::shell::{Abort, Ran, Shell, State, glob, normal, patience, shown};
+use crate::process::{Capture, End, Interrupt, Limits, Running, Scope};
+use runproof_directives::lit::python::repr;
+use runproof_directives::lit::shell::{Command, Word};
+use runproof_records::record::Exit;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a pipe takes without a reader: 16 pages on Linux and macOS.
+const PIPE_ROOM: usize = 1 << 16;
+
+/// A command made ready.
+struct Stage {
+    args: Vec<String>,
+    env: Arc<BTreeMap<String, String>>,
+    runner: Runner,
+    streams: Streams,
+    verdict: Verdict,
+}
+
+enum Runner {
+    Program(PathBuf),
+    Builtin(Builtin),
+}
+
+/// What an exit status means for the pipeline.
+#[derive(Clone, Copy, Default)]
+struct Verdict {
+    nots: u32,
+    /// A plain `not`: a crash is no failure that was expected.
+    no_crash: bool,
+    /// `not --crash`.
+    crash: bool,
+}
+
+impl Verdict {
+    fn of(self, status: i32) -> i32 {
+        if self.crash {
+            return i32::from(status >= 0);
+        }
+        if self.nots % 2 == 1 {
+            return i32::from(if self.no_crash { status <= 0 } else { status == 0 });
+        }
+        if self.nots > 1 { i32::from(status != 0) } else { status }
+    }
+}
+
+/// What a stage reads.
+#[derive(Default)]
+enum Input {
+    #[default]
+    Null,
+    File(File),
+    Pipe(PipeReader),
+    Bytes(Vec<u8>),
+}
+
+/// How a stage went.
+#[derive(Default)]
+struct Done {
+    status: i32,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+/// Runs a pipeline and puts what was run into the log; its exit status.
+pub(super) fn run(shell: &mut Shell<'_>, commands: &[Command]) -> Result<i32, Abort> {
+    let mut opened: Vec<Opened> = Vec::new();
+    let mut stages: Vec<Stage> = Vec::with_capacity(commands.len());
+    for command in commands {
+        match prepare(shell, command, commands.len(), &mut opened) {
+            Ok(Prepared::Stage(stage)) => stages.push(stage),
+            Ok(Prepared::Ended(ran)) => {
+                let code = ran.code;
+                shell.log.ran(&ran);
+                return Ok(code);
+            }
+            Err(Abort::Error { words: None, message }) => {
+                return Err(Abort::Error { words: Some(shown(command)), message });
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    let done = execute(shell, &mut stages, &opened)?;
+    let mut exit = None;
+    for ((command, stage), done) in commands.iter().zip(&stages).zip(done) {
+        let code = stage.verdict.of(done.status);
+        let ran = Ran {
+            words: shown(command),
+            stdout: done.stdout,
+            stderr: done.stderr,
+            code,
+            timed_out: shell.timed_out,
+            files: if code == 0 { Vec::new() } else { written(&opened) },
+        };
+        shell.log.ran(&ran);
+        if !shell.pipefail || code != 0 || exit.is_none_or(|e| e == 0) {
+            exit = Some(code);
+        }
+    }
+    Ok(exit.unwrap_or(0))
+}
+
+/// What the redirected outputs hold, for the account of a failure.
+fn written(opened: &[Opened]) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> = opened
+        .iter()
+        .filter(|o| o.written && o.path.is_file())
+        .filter_map(|o| Some((o.name.clone(), std::fs::read(&o.path).ok()?)))
+        .collect();
+    files.sort();
+    files
+}
+
+enum Prepared {
+    Stage(Stage),
+    /// A command that is no stage: it changes the shell, or only prints.
+    Ended(Ran),
+}
+
+fn prepare(
+    shell: &mut Shell<'_>,
+    command: &Command,
+    count: usize,
+    opened: &mut Vec<Opened>,
+) -> Result<Prepared, Abort> {
+    let words = late(&command.words, &shell.state.cwd)?;
+    let mut rest = words.as_slice();
+    let mut own_env: Option<BTreeMap<String, String>> = None;
+    let (mut verdict, mut plain_not) = (Verdict::default(), true);
+    loop {
+        match rest.first().map(Word::text) {
+            Some("env") => {
+                let env = own_env.get_or_insert_with(|| (*shell.state.env).clone());
+                rest = update(env, rest)?;
+                if rest.is_empty() {
+                    let lines: Vec<String> = env.iter().map(|(k, v)| format!("{k}={v}")).collect();
+                    let stdout = lines.join("\n").into_bytes();
+                    return Ok(Prepared::Ended(Ran { words: shown(command), stdout, ..Ran::default() }));
+                }
+            }
+            Some(word @ ("not" | "!")) => {
+                plain_not &= word == "not" && verdict.nots == 0;
+                verdict.nots += 1;
+                rest = &rest[1..];
+                if word == "not" && rest.first().is_some_and(|w| w.text() == "--crash") {
+                    verdict.crash = true;
+                    rest = &rest[1..];
+                }
+                if rest.is_empty() {
+                    return Err(Abort::error(format!("Error: '{word}' requires a subcommand")));
+                }
+            }
+            _ => break,
+        }
+    }
+    let Some(first) = rest.first() else { return Err(Abort::Exception("IndexError: no command".to_owned())) };
+    let name = glob(first, &shell.state.cwd)?.into_iter().next().unwrap_or_default();
+    if let Some(builtin) = builtin::of_shell(&name, count) {
+        if own_env.is_some() {
+            return Err(Abort::error(format!("Error: 'env' cannot call '{name}'")));
+        }
+        if verdict.crash {
+            return Err(Abort::error(format!("Error: 'not --crash' cannot call '{name}'")));
+        }
+        if count != 1 {
+            return Err(Abort::error(format!("Unsupported: '{name}' cannot be part of a pipeline")));
+        }
+        let mut ran = change(shell, builtin, &rest[1..], &name, command, opened)?;
+        if verdict.nots % 2 == 1 {
+            ran.code = i32::from(ran.code == 0);
+        }
+        ran.words = shown(command);
+        return Ok(Prepared::Ended(ran));
+    }
+    verdict.no_crash = plain_not && verdict.nots == 1;
+    if verdict.crash && plain_not_crash(&words, rest) {
+        verdict.nots = 0;
+    } else if verdict.crash {
+        // lit hands all of it to the program `not`, which knows of no `!` and of one `not` only.
+        return Err(Abort::error("`not --crash` goes with no other negation".to_owned()));
+    }
+    let streams = redirect(&command.redirects, &shell.state, opened)?;
+    let mut env = own_env.map_or_else(|| Arc::clone(&shell.state.env), Arc::new);
+    let runner = match builtin::of_name(&name) {
+        Some(builtin) => Runner::Builtin(builtin),
+        None => Runner::Program(find(&name, &env, &shell.state)?),
+    };
+    if verdict.crash {
+        // As the program `not` does, so that a crash that is expected makes no noise.
+        let env = Arc::make_mut(&mut env);
+        env.insert("LLVM_DISABLE_CRASH_REPORT".to_owned(), "1".to_owned());
+        env.insert("LLVM_DISABLE_SYMBOLIZATION".to_owned(), "1".to_owned());
+    }
+    let mut args = vec![name];
+    for word in &rest[1..] {
+        args.extend(glob(word, &shell.state.cwd)?);
+    }
+    Ok(Prepared::Stage(Stage { args, env, runner, streams, verdict }))
+}
+
+/// Whether the words before the command are one `not --crash` and nothing else that negates.
+fn plain_not_crash(words: &[Word], rest: &[Word]) -> bool {
+    let before = &words[..words.len() - rest.len()];
+    before.iter().filter(|w| matches!(w.text(), "not" | "!")).count() == 1
+}
+
+/// Puts files into words: `%{readfile:PATH}`.
+fn late(words: &[Word], cwd: &Path) -> Result<Vec<Word>, Abort> {
+    const OPEN: &str = "%{readfile:";
+    let replace = |text: &str| -> Result<String, Abort> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((before, behind)) = rest.split_once(OPEN) {
+            let Some((path, behind)) = behind.split_once('}') else { break };
+            out.push_str(before);
+            let path = cwd.join(path);
+            let content = std::fs::read(&path).map_err(|e| match e.kind() {
+                io::ErrorKind::NotFound => Abort::error(format!(
+                    "File specified in readfile substitution does not exist: {}",
+                    path.display()
+                )),
+                _ => Abort::Exception(super::redirect::os_error(&e, &path)),
+            })?;
+            out.push_str(&String::from_utf8_lossy(&content));
+            rest = behind;
+        }
+        out.push_str(rest);
+        Ok(out)
+    };
+    words
+        .iter()
+        .map(|word| match word {
+            Word::Text(text) if text.contains(OPEN) => replace(text).map(Word::Text),
+            other => Ok(other.clone()),
+        })
+        .collect()
+}
+
+/// Applies the words of `env` or `export`, the first of `words`; what is left is the command.
+pub(super) fn update<'w>(
+    env: &mut BTreeMap<String, String>,
+    words: &'w [Word],
+) -> Result<&'w [Word], Abort> {
+    let mut unset = false;
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let Word::Text(text) = word else {
+            return Err(Abort::Exception("AttributeError: a file name pattern among variables".to_owned()));
+        };
+        match text.as_str() {
+            "-u" => unset = true,
+            "-i" => env.clear(),
+            name if unset => {
+                unset = false;
+                env.remove(name);
+            }
+            other => match other.split_once('=') {
+                Some((name, value)) => {
+                    env.insert(name.to_owned(), value.to_owned());
+                }
+                None => return Ok(&words[at..]),
+            },
+        }
+    }
+    Ok(&[])
+}
+
+/// A builtin that changes the shell, or `echo` alone.
+fn change(
+    shell: &mut Shell<'_>,
+    builtin: StateBuiltin,
+    words: &[Word],
+    name: &str,
+    command: &Command,
+    opened: &mut Vec<Opened>,
+) -> Result<Ran, Abort> {
+    let expands = builtin.expands;
+    let mut args = vec![name.to_owned()];
+    for word in words {
+        match word {
+            Word::Glob(_) if !expands => {
+                return Err(Abort::Exception("TypeError: a file name pattern where text must be".to_owned()));
+            }
+            word => args.extend(glob(word, &shell.state.cwd)?),
+        }
+    }
+    let streams = if builtin.redirects {
+        let streams = redirect(&command.redirects, &shell.state, opened)?;
+        if streams.stdin.is_some() || streams.stderr != Target::Reader {
+            return Err(Abort::error(format!("stdin and stderr redirects not supported for {name}")));
+        }
+        streams
+    } else {
+        Streams { stdin: None, stdout: Target::Reader, stderr: Target::Reader }
+    };
+    let mut ran = (builtin.run)(&args, &mut shell.state)?;
+    if let Target::File(index) = streams.stdout {
+        let text = std::mem::take(&mut ran.stdout);
+        let file = &opened[index];
+        (&file.file)
+            .write_all(&text)
+            .map_err(|e| Abort::Exception(super::redirect::os_error(&e, &file.path)))?;
+    }
+    Ok(ran)
+}
+
+/// The executable of this name.
+fn find(name: &str, env: &BTreeMap<String, String>, state: &State) -> Result<PathBuf, Abort> {
+    if name.starts_with('.') {
+        let path = state.cwd.join(name);
+        if path.is_file() {
+            return Ok(path);
+        }
+    }
+    if name.starts_with('/') && Path::new(name).is_file() {
+        return Ok(normal(Path::new(name)));
+    }
+    let path = env.get("PATH").or_else(|| state.env.get("PATH")).map_or("", String::as_str);
+    let path = if path.is_empty() { "/bin:/usr/bin" } else { path };
+    let here = std::env::current_dir().unwrap_or_default();
+    path.split(':')
+        .map(|folder| here.join(folder).join(name))
+        .find(|p| p.metadata().is_ok_and(|m| !m.is_dir()))
+        .map(|p| normal(&p))
+        .ok_or_else(|| Abort::error(format!("{}: command not found", repr(name))))
+}
+
+/// Runs the stages; how each went.
+fn execute(shell: &mut Shell<'_>, stages: &mut [Stage], opened: &[Opened]) -> Result<Vec<Done>, Abort> {
+    let mut done: Vec<Done> = Vec::with_capacity(stages.len());
+    let mut input = Input::Null;
+    while done.len() < stages.len() {
+        let at = done.len();
+        if matches!(stages[at].runner, Runner::Builtin(_)) {
+            let (one, next) = inside(shell, &stages[at], at + 1 == stages.len(), std::mem::take(&mut input), opened)?;
+            done.push(one);
+            input = next;
+        } else {
+            let side_by_side =
+                stages[at..].iter().take_while(|s| matches!(s.runner, Runner::Program(_))).count();
+            let (mut some, next) =
+                programs(shell, stages, (at, at + side_by_side), std::mem::take(&mut input), opened)?;
+            done.append(&mut some);
+            input = next;
+        }
+    }
+    Ok(done)
+}
+
+fn clone(file: &File) -> Result<File, Abort> {
+    file.try_clone().map_err(|e| Abort::Exception(format!("OSError: {e}")))
+}
+
+/// Runs a command that is built in.
+fn inside(
+    shell: &Shell<'_>,
+    stage: &Stage,
+    last: bool,
+    input: Input,
+    opened: &[Opened],
+) -> Result<(Done, Input), Abort> {
+    let Runner::Builtin(builtin) = stage.runner else { return Ok((Done::default(), Input::Null)) };
+    let input = match stage.streams.stdin {
+        Some(index) => Input::File(clone(&opened[index].file)?),
+        None => input,
+    };
+    let mut read = Some(input);
+    let mut stdin = || -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        match read.take().unwrap_or_default() {
+            Input::Null => {}
+            Input::Bytes(all) => bytes = all,
+            Input::File(mut file) => {
+                file.read_to_end(&mut bytes)?;
+            }
+            Input::Pipe(mut pipe) => {
+                pipe.read_to_end(&mut bytes)?;
+            }
+        }
+        Ok(bytes)
+    };
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let status = builtin(&mut Call {
+        args: &stage.args,
+        cwd: &shell.state.cwd,
+        env: &stage.env,
+        stdin: &mut stdin,
+        stdout: &mut out,
+        stderr: &mut err,
+    });
+    let mut done = Done { status, ..Done::default() };
+    let mut next = Input::Null;
+    let write = |index: usize, bytes: &[u8]| {
+        // As for a program, a full disk is the reader's affair; what it says is in the status.
+        (&opened[index].file).write_all(bytes)
+    };
+    let mut failed = false;
+    // Standard error that follows standard output is written behind it.
+    let (mut piped, mut to_err) = (Vec::new(), Vec::new());
+    match stage.streams.stdout {
+        Target::File(index) => failed |= write(index, &out).is_err(),
+        _ => piped = out,
+    }
+    match (stage.streams.stderr, stage.streams.stdout) {
+        (Target::File(index), _) => failed |= write(index, &err).is_err(),
+        (Target::Stdout, Target::File(_)) if !last => next = Input::Bytes(std::mem::take(&mut err)),
+        (Target::Stdout, Target::Reader | Target::Stdout) => piped.extend_from_slice(&err),
+        _ => to_err = err,
+    }
+    if last {
+        done.stdout = piped;
+    } else if matches!(stage.streams.stdout, Target::Reader | Target::Stdout) {
+        next = Input::Bytes(piped);
+    }
+    done.stderr = to_err;
+    if failed && done.status == 0 {
+        done.status = 1;
+    }
+    Ok((done, next))
+}
+
+/// A process that is being prepared and where what it writes goes.
+struct Started {
+    /// Index of the capture of its standard output.
+    stdout: Option<usize>,
+    stderr: Option<usize>,
+}
+
+/// Runs the programs `from..to` side by side.
+fn programs(
+    shell: &mut Shell<'_>,
+    stages: &[Stage],
+    (from, to): (usize, usize),
+    input: Input,
+    opened: &[Opened],
+) -> Result<(Vec<Done>, Input), Abort> {
+    let (marker, folder) = (shell.marker, shell.folder);
+    let mut scope = shell.scope.take().unwrap_or_else(|| Scope::enter_untied(marker, folder));
+    let result = start_all(shell, &mut scope, stages, (from, to), input, opened);
+    let outcome = match result {
+        Ok((mut running, started, mut captures)) => {
+            let end = scope.wait_reading(&mut running, &mut captures, &shell.patience());
+            shell.timed_out |= end == End::TimedOut;
+            if end == End::Interrupted {
+                Err(Abort::Interrupted)
+            } else {
+                collect(shell, &running, started, captures, to == stages.len())
+            }
+        }
+        Err(abort) => Err(abort),
+    };
+    shell.scope = Some(scope);
+    outcome
+}
+
+type AllStarted = (Vec<Running>, Vec<Started>, Vec<Capture>);
+
+fn start_all(
+    shell: &Shell<'_>,
+    scope: &mut Scope,
+    stages: &[Stage],
+    (from, to): (usize, usize),
+    mut input: Input,
+    opened: &[Opened],
+) -> Result<AllStarted, Abort> {
+    let mut running: Vec<Running> = Vec::new();
+    let mut started = Vec::new();
+    let mut captures = Vec::new();
+    for at in from..to {
+        let stage = &stages[at];
+        let piped = at + 1 < to;
+        let result = (|| {
+            let capture = |captures: &mut Vec<Capture>| -> io::Result<(PipeWriter, usize)> {
+                let (reader, writer) = io::pipe()?;
+                captures.push(Capture::new(reader)?);
+                Ok((writer, captures.len() - 1))
+            };
+            let mut places = Started { stdout: None, stderr: None };
+            let mut next = Input::Null;
+            let stdin = match stage.streams.stdin {
+                Some(index) => Input::File(opened[index].file.try_clone()?),
+                None => std::mem::take(&mut input),
+            };
+            let mut out_pipe = None;
+            let stdout: Stdio = match stage.streams.stdout {
+                Target::File(index) => opened[index].file.try_clone()?.into(),
+                _ => {
+                    let writer = if piped {
+                        let (reader, writer) = io::pipe()?;
+                        next = Input::Pipe(reader);
+                        writer
+                    } else {
+                        let (writer, index) = capture(&mut captures)?;
+                        places.stdout = Some(index);
+                        writer
+                    };
+                    if stage.streams.stderr == Target::Stdout {
+                        out_pipe = Some(writer.try_clone()?);
+                    }
+                    writer.into()
+                }
+            };
+            let stderr: Stdio = match stage.streams.stderr {
+                Target::File(index) => opened[index].file.try_clone()?.into(),
+                Target::Stdout if out_pipe.is_some() => out_pipe.take().map_or_else(Stdio::null, Into::into),
+                // Standard output goes to a file: the next command reads standard error.
+                Target::Stdout if piped => {
+                    let (reader, writer) = io::pipe()?;
+                    next = Input::Pipe(reader);
+                    writer.into()
+                }
+                Target::Reader | Target::Stdout => {
+                    let (writer, index) = capture(&mut captures)?;
+                    places.stderr = Some(index);
+                    writer.into()
+                }
+            };
+            let process = start(shell, scope, stage, stdin, stdout, stderr)?;
+            input = next;
+            Ok((process, places))
+        })();
+        match result {
+            Ok((process, places)) => {
+                running.push(process);
+                started.push(places);
+            }
+            Err(error) => {
+                let error: io::Error = error;
+                // Those before it have nobody to write to: they are ended, and the line with them.
+                drop(captures);
+                drop(std::mem::take(&mut input));
+                scope.end(&mut running);
+                let program = match &stage.runner {
+                    Runner::Program(path) => path.display().to_string(),
+                    Runner::Builtin(_) => String::new(),
+                };
+                return Err(Abort::error(format!("Could not create process ({program}) due to {error}")));
+            }
+        }
+    }
+    Ok((running, started, captures))
+}
+
+fn start(
+    shell: &Shell<'_>,
+    scope: &Scope,
+    stage: &Stage,
+    stdin: Input,
+    stdout: Stdio,
+    stderr: Stdio,
+) -> io::Result<Running> {
+    use std::os::unix::process::CommandExt as _;
+    let Runner::Program(path) = &stage.runner else { return Err(io::ErrorKind::NotFound.into()) };
+    let mut process = Process::new(path);
+    process.arg0(&stage.args[0]).args(&stage.args[1..]).env_clear().envs(stage.env.iter());
+    process.current_dir(&shell.state.cwd).stdin(stdio(stdin, shell.folder)?).stdout(stdout).stderr(stderr);
+    let mut limits = shell.state.limits.clone();
+    limits.umask = shell.state.umask;
+    scope.spawn(&mut process, &limits)
+}
+
+fn stdio(input: Input, folder: &Path) -> io::Result<Stdio> {
+    Ok(match input {
+        Input::Null => Stdio::null(),
+        Input::File(file) => file.into(),
+        Input::Pipe(pipe) => pipe.into(),
+        Input::Bytes(bytes) if bytes.len() <= PIPE_ROOM => {
+            let (reader, mut writer) = io::pipe()?;
+            writer.write_all(&bytes)?;
+            reader.into()
+        }
+        Input::Bytes(bytes) => {
+            let mut file = tempfile::tempfile_in(folder)?;
+            file.write_all(&bytes)?;
+            file.rewind()?;
+            file.into()
+        }
+    })
+}
+
+fn collect(
+    shell: &Shell<'_>,
+    running: &[Running],
+    started: Vec<Started>,
+    mut captures: Vec<Capture>,
+    last: bool,
+) -> Result<(Vec<Done>, Input), Abort> {
+    let mut take = |index: usize| std::mem::take(&mut captures[index].bytes);
+    let mut done = Vec::with_capacity(running.len());
+    let mut next = Input::Null;
+    let count = running.len();
+    for (at, (process, places)) in running.iter().zip(started).enumerate() {
+        let mut one = Done { status: status(&process.exit(), shell.state.limited), ..Done::default() };
+        one.stderr = places.stderr.map(&mut take).unwrap_or_default();
+        let stdout = places.stdout.map(&mut take);
+        if at + 1 == count && !last {
+            next = match stdout {
+                Some(bytes) => Input::Bytes(bytes),
+                None => Input::Null,
+            };
+        } else {
+            one.stdout = stdout.unwrap_or_default();
+        }
+        done.push(one);
+    }
+    Ok((done, next))
+}
+
+/// An end as Python numbers it: a signal is negative. Under a limit lit starts a program through another, which ends by an exit
+/// status when the program dies of a signal.
+fn status(exit: &Exit, limited: bool) -> i32 {
+    match exit {
+        Exit::Code { code } => *code,
+        Exit::Signal { number, .. } if limited => (256 - number) & 0xFF,
+        Exit::Signal { number, .. } => -number,
+        Exit::TimedOut { .. } | Exit::Interrupted | Exit::NotReached | Exit::NotStarted { .. } => -9,
+    }
+}
+
+/// A program that is run for itself, with its outputs read.
+pub(super) struct Program<'a> {
+    pub marker: &'a str,
+    pub folder: &'a Path,
+    pub argv: &'a [String],
+    pub env: BTreeMap<String, String>,
+    pub limit: Option<Duration>,
+    pub interrupt: &'a Interrupt,
+}
+
+/// How a [`Program`] ended.
+pub(super) struct ProgramDone {
+    /// As Python numbers it: a signal is negative.
+    pub status: i32,
+    pub end: End,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+/// Runs a program in its folder; nothing of it is alive afterwards.
+pub(super) fn program(program: &Program<'_>) -> io::Result<ProgramDone> {
+    let scope = Scope::enter_untied(program.marker, program.folder);
+    let (out, out_writer) = io::pipe()?;
+    let (err, err_writer) = io::pipe()?;
+    let mut captures = [Capture::new(out)?, Capture::new(err)?];
+    let mut process = Process::new(&program.argv[0]);
+    process.args(&program.argv[1..]).env_clear().envs(&program.env).current_dir(program.folder);
+    process.stdin(Stdio::null()).stdout(out_writer).stderr(err_writer);
+    let running = scope.spawn(&mut process, &Limits::default())?;
+    // The writers are in it: they must be closed here.
+    drop(process);
+    let mut running = [running];
+    let patience = patience(program.limit.map(|l| (Instant::now() + l, l)), program.interrupt);
+    let end = scope.wait_reading(&mut running, &mut captures, &patience);
+    scope.sweep(end != End::Ended);
+    let [out, err] = captures;
+    let status = status(&running[0].exit(), false);
+    Ok(ProgramDone { status, end, stdout: out.bytes, stderr: err.bytes })
+}

@@ -1,0 +1,144 @@
+//! Suites whose configuration is Python: an installed lit is asked what it comes to. It finds the tests on the way.
+//!
+//! This is the only place where Python is needed, and a suite that was moved over with `runproof migrate` does without.
+
+use super::config::{Config, Frozen, SuiteInfo, Test};
+use super::discover::Discovered;
+use crate::diag::Problem;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const FREEZE: &str = include_str!("freeze.py");
+/// The status with which it says that this Python has no lit.
+const NO_LIT: i32 = 77;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// Folders and files of suites.
+    pub paths: Vec<PathBuf>,
+    /// lit's arguments that a configuration can see: `-D`, `--path`, `--config-prefix` and the like.
+    pub arguments: Vec<OsString>,
+    /// A Python to ask before those that are looked for.
+    pub python: Option<PathBuf>,
+}
+
+/// What lit said.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Answer {
+    /// Version of the lit that was asked.
+    pub version: String,
+    /// Suites with the number of their own configuration.
+    pub suites: Vec<AnswerSuite>,
+    /// Configurations.
+    pub configs: Vec<Frozen>,
+    /// Number of the suite, path in the suite, number of the configuration.
+    pub tests: Vec<(usize, String, usize)>,
+    /// Size of each parallelism group.
+    pub groups: BTreeMap<String, usize>,
+    /// Each command writes a profile of its own.
+    pub coverage: bool,
+    /// Warnings that were given on the way.
+    pub warnings: u32,
+}
+
+/// A suite with the number of its own configuration.
+#[derive(Clone, Debug, Deserialize)]
+pub struct AnswerSuite {
+    /// The suite.
+    #[serde(flatten)]
+    pub info: SuiteInfo,
+    /// Configuration of its root.
+    pub config: usize,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum NoAnswer {
+    /// lit has said why, and ended with this status.
+    Ended(i32),
+    /// It could not be asked.
+    Problem(Box<Problem>),
+}
+
+impl From<Answer> for Discovered {
+    fn from(answer: Answer) -> Self {
+        let suites: Vec<Arc<SuiteInfo>> = answer.suites.into_iter().map(|s| Arc::new(s.info)).collect();
+        let configs: Vec<Arc<Config>> = answer.configs.into_iter().map(|c| Arc::new(c.into())).collect();
+        let tests = answer
+            .tests
+            .into_iter()
+            .filter_map(|(suite, path, config)| {
+                Some(Test::new(Arc::clone(suites.get(suite)?), path, Arc::clone(configs.get(config)?)))
+            })
+            .collect();
+        Self { tests, groups: answer.groups, coverage: answer.coverage, warnings: answer.warnings }
+    }
+}
+
+/// Asks. Everything that lit prints goes to the user.
+///
+/// # Errors
+/// No Python with lit is found, or lit gives up.
+pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
+    let folder = tempfile::tempdir().map_err(|e| problem(format!("no temporary folder can be made: {e}")))?;
+    let script = folder.path().join("freeze.py");
+    let out = folder.path().join("answer.json");
+    std::fs::write(&script, FREEZE)
+        .map_err(|e| problem(format!("`{}` cannot be written: {e}", script.display())))?;
+    let mut tried = Vec::new();
+    for python in interpreters(question.python.as_deref()) {
+        let mut arguments: Vec<OsString> = vec![script.clone().into(), out.clone().into(), "--show-tests".into()];
+        arguments.extend(question.arguments.iter().cloned());
+        arguments.extend(question.paths.iter().map(Into::into));
+        let ran = duct::cmd(&python, arguments).stdin_null().unchecked().run();
+        match ran.map(|done| done.status.code()) {
+            Ok(Some(0)) if out.is_file() => {
+                let text = std::fs::read_to_string(&out).map_err(|e| problem(e.to_string()))?;
+                return serde_json::from_str(&text)
+                    .map_err(|e| problem(format!("what lit says of the suite cannot be read: {e}")));
+            }
+            Ok(Some(NO_LIT)) => tried.push(format!("{} has no module `lit`", python.display())),
+            Ok(code) => return Err(NoAnswer::Ended(code.filter(|c| *c != 0).unwrap_or(2))),
+            Err(e) => tried.push(format!("{}: {e}", python.display())),
+        }
+    }
+    let why = if tried.is_empty() { "no Python is on PATH".to_owned() } else { tried.join("; ") };
+    let problem = Problem::new("lit-missing", format!("this suite's configuration is Python, and no lit is there to read it: {why}"))
+        .help("install lit (`pip install lit`), name its Python with RUNPROOF_PYTHON, or move the suite over with `runproof migrate` where lit is installed");
+    Err(NoAnswer::Problem(Box::new(problem)))
+}
+
+fn problem(why: String) -> NoAnswer {
+    NoAnswer::Problem(Box::new(Problem::new("lit-configuration", why)))
+}
+
+/// Pythons that may have lit, the best first.
+fn interpreters(named: Option<&Path>) -> Vec<PathBuf> {
+    let of_program = |name: &str| {
+        let first = std::fs::read_to_string(which::which(name).ok()?).ok()?;
+        let line = first.lines().next()?.strip_prefix("#!")?.trim().to_owned();
+        let path = line.split_whitespace().find(|w| w.contains("python"))?.to_owned();
+        if path.contains('/') { Some(PathBuf::from(path)) } else { which::which(path).ok() }
+    };
+    let mut found: Vec<PathBuf> = Vec::new();
+    let candidates = [
+        named.map(Path::to_path_buf),
+        std::env::var_os("RUNPROOF_PYTHON").map(PathBuf::from),
+        // A path of modules is meant for the Python that is called by its name.
+        std::env::var_os("PYTHONPATH").and_then(|_| which::which("python3").ok()),
+        of_program("lit"),
+        of_program("llvm-lit"),
+        which::which("python3").ok(),
+        which::which("python").ok(),
+    ];
+    for candidate in candidates.into_iter().flatten() {
+        if !found.contains(&candidate) {
+            found.push(candidate);
+        }
+    }
+    found
+}

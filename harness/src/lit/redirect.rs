@@ -1,0 +1,158 @@
+//! Where the streams of a command go, by lit's rules.
+
+use super::shell::{Abort, State};
+use runproof_directives::lit::python::repr;
+use runproof_directives::lit::shell::{Redirect, Word};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Standard output or error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Whoever reads the stream.
+    Reader,
+    /// Standard output's reader, or in its stead the next command.
+    Stdout,
+    /// An opened file, an index.
+    File(usize),
+}
+
+/// The streams of a command.
+#[derive(Debug)]
+pub(super) struct Streams {
+    /// `None`: what the command before has written.
+    pub stdin: Option<usize>,
+    pub stdout: Target,
+    pub stderr: Target,
+}
+
+/// A file that a redirection opened.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// As written.
+    pub name: String,
+    pub path: PathBuf,
+    pub written: bool,
+    pub file: File,
+}
+
+/// Where a redirection leads before anything is opened.
+#[derive(Clone, Copy)]
+enum Slot {
+    Stdin,
+    Stdout,
+    Stderr,
+    /// The place of a redirection in the command.
+    Named(usize, Mode),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Read,
+    Write,
+    Append,
+}
+
+/// Reads the redirections of a command and opens its files.
+pub(super) fn redirect(
+    redirects: &[Redirect],
+    state: &State,
+    opened: &mut Vec<Opened>,
+) -> Result<Streams, Abort> {
+    let mut slots = [Slot::Stdin, Slot::Stdout, Slot::Stderr];
+    for (place, redirect) in redirects.iter().enumerate() {
+        let Some(target) = &redirect.target else {
+            return Err(Abort::Exception("TypeError: a redirection leads to an operator".to_owned()));
+        };
+        let file = |mode| Slot::Named(place, mode);
+        match (redirect.operator, redirect.number) {
+            (">", Some(2)) => slots[2] = file(Mode::Write),
+            (">>", Some(2)) => slots[2] = file(Mode::Append),
+            (">&", Some(2)) if matches!(target.text(), "0" | "1" | "2") => {
+                slots[2] = slots[usize::from(target.text().as_bytes()[0] - b'0')];
+            }
+            (">&" | "&>", None) => {
+                slots[1] = file(Mode::Write);
+                slots[2] = slots[1];
+            }
+            (">", None) => slots[1] = file(Mode::Write),
+            (">>", None) => slots[1] = file(Mode::Append),
+            ("<", None) => slots[0] = file(Mode::Read),
+            (operator, number) => {
+                let number = number.map(|n| n.to_string()).unwrap_or_default();
+                let operator = if number.is_empty() {
+                    format!("({},)", repr(operator))
+                } else {
+                    format!("({}, {number})", repr(operator))
+                };
+                let target = match target {
+                    Word::Text(text) => repr(text),
+                    Word::Glob(text) => text.clone(),
+                };
+                return Err(Abort::error(format!("Unsupported redirect: ({operator}, {target})")));
+            }
+        }
+    }
+    let mut known: Vec<(usize, usize)> = Vec::new();
+    let mut file = |place: usize, mode: Mode| -> Result<usize, Abort> {
+        if let Some((_, index)) = known.iter().find(|(p, _)| *p == place) {
+            return Ok(*index);
+        }
+        let word = redirects[place].target.as_ref().map_or("", Word::text);
+        let name = match &redirects[place].target {
+            Some(word @ Word::Glob(_)) => match super::shell::glob(word, &state.cwd)?.as_slice() {
+                [one] => one.clone(),
+                _ => {
+                    let why = "Unsupported: glob in redirect expanded to multiple files";
+                    return Err(Abort::error(why.to_owned()));
+                }
+            },
+            _ => word.to_owned(),
+        };
+        let path = state.cwd.join(name);
+        let file = open(&path, mode, state.umask).map_err(|e| Abort::Exception(os_error(&e, &path)))?;
+        opened.push(Opened { name: word.to_owned(), path, written: mode != Mode::Read, file });
+        known.push((place, opened.len() - 1));
+        Ok(opened.len() - 1)
+    };
+    let stdin = match slots[0] {
+        Slot::Named(place, mode) => Some(file(place, mode)?),
+        _ => None,
+    };
+    let stdout = match slots[1] {
+        Slot::Named(place, mode) => Target::File(file(place, mode)?),
+        _ => Target::Reader,
+    };
+    let stderr = match slots[2] {
+        Slot::Named(place, mode) => Target::File(file(place, mode)?),
+        Slot::Stdout => Target::Stdout,
+        Slot::Stderr => Target::Reader,
+        Slot::Stdin => return Err(Abort::Exception("standard error cannot go to standard input".to_owned())),
+    };
+    Ok(Streams { stdin, stdout, stderr })
+}
+
+fn open(path: &Path, mode: Mode, umask: Option<u32>) -> std::io::Result<File> {
+    let mut options = File::options();
+    match mode {
+        Mode::Read => options.read(true),
+        Mode::Write => options.write(true).create(true).truncate(true),
+        Mode::Append => options.append(true).create(true),
+    };
+    // lit opens files with its own mask: `umask` is for what commands make.
+    let _ = umask;
+    options.open(path)
+}
+
+/// An error of the system in Python's words.
+pub(super) fn os_error(error: &std::io::Error, name: impl AsRef<Path>) -> String {
+    let shown = repr(&name.as_ref().to_string_lossy());
+    match error.raw_os_error() {
+        Some(number) => {
+            let text = error.to_string();
+            let text = text.split(" (os error").next().unwrap_or(&text);
+            format!("[Errno {number}] {text}: {shown}")
+        }
+        None => format!("{error}: {shown}"),
+    }
+}
