@@ -519,6 +519,11 @@ fn start_all(
                     next = Input::Pipe(reader);
                     writer.into()
                 }
+                Target::Stdout if at + 1 < stages.len() => {
+                    let (writer, index) = capture(&mut captures)?;
+                    places.stdout = Some(index);
+                    writer.into()
+                }
                 Target::Reader | Target::Stdout => {
                     let (writer, index) = capture(&mut captures)?;
                     places.stderr = Some(index);
