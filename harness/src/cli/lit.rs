@@ -29,8 +29,8 @@ pub fn run(args: &LitArgs, style: Style) -> ExitCode {
             ExitCode::from(2)
         }
         Err(Stop::NoAnswer(NoAnswer::Ended(status))) => ExitCode::from(u8::try_from(status).unwrap_or(2)),
-        Err(Stop::NoAnswer(NoAnswer::Problem(problem))) => {
-            print_problems(&[*problem], style);
+        Err(Stop::NoAnswer(NoAnswer::Problems(problems))) => {
+            print_problems(&problems, style);
             ExitCode::from(2)
         }
     }
@@ -90,7 +90,7 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         println!("WARNING: --incremental is deprecated. Failing tests now always run first.");
     }
     let discovered = discover(&question(args)).map_err(Stop::NoAnswer)?;
-    let Discovered { mut tests, groups, coverage, warnings } = discovered;
+    let Discovered { mut tests, groups, coverage, warnings, frozen } = discovered;
     if tests.is_empty() {
         eprintln!("error: did not discover any tests for provided path(s)");
         return Err(Stop::Status(2));
@@ -103,6 +103,12 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         return Ok(0);
     }
     let mut notes = Notes { level: level(args), warnings };
+    let unseen = |p: &&String| !["output_limit=", "use_normalized_slashes="].iter().any(|n| p.starts_with(n));
+    if let Some(param) = args.param.iter().find(unseen).filter(|_| frozen) {
+        notes.warning(&format!(
+            "-D {param} has no effect on a suite whose configuration was written down; give it to `runproof migrate`"
+        ));
+    }
     let known = order(&mut tests, args)?;
     mark(&mut tests, args);
     let mut selected: Vec<usize> = (0..tests.len()).filter(|i| filters.accept(&tests[*i])).collect();
@@ -224,33 +230,20 @@ fn slowest(args: &LitArgs) -> Result<Option<Option<usize>>, Stop> {
 }
 
 fn question(args: &LitArgs) -> Question {
-    let mut arguments: Vec<OsString> = Vec::new();
-    for param in &args.param {
-        arguments.push(format!("--param={param}").into());
+    Question {
+        paths: args.paths.clone(),
+        params: args.param.clone(),
+        folders: args.path.iter().map(|p| std::path::absolute(p).unwrap_or_else(|_| p.clone())).collect(),
+        config_prefix: args.config_prefix.clone(),
+        timeout: args.timeout,
+        retries: args.max_retries_per_test,
+        level: Some(match level(args) {
+            Diagnostic::Error => "error",
+            Diagnostic::Warning => "warning",
+            Diagnostic::Note => "note",
+        }),
+        debug: args.debug,
     }
-    for path in &args.path {
-        arguments.push("--path".into());
-        arguments.push(path.into());
-    }
-    if let Some(prefix) = &args.config_prefix {
-        arguments.push(format!("--config-prefix={prefix}").into());
-    }
-    if let Some(seconds) = args.timeout {
-        arguments.push(format!("--timeout={seconds}").into());
-    }
-    if let Some(retries) = args.max_retries_per_test {
-        arguments.push(format!("--max-retries-per-test={retries}").into());
-    }
-    if args.debug {
-        arguments.push("--debug".into());
-    }
-    let level = match level(args) {
-        Diagnostic::Error => "error",
-        Diagnostic::Warning => "warning",
-        Diagnostic::Note => "note",
-    };
-    arguments.push(format!("--diagnostic-level={level}").into());
-    Question { paths: args.paths.clone(), arguments, python: None }
 }
 
 fn list(tests: &[Test], args: &LitArgs) -> Result<u8, Stop> {

@@ -10,6 +10,7 @@ mod diff;
 pub mod discover;
 pub mod execute;
 pub mod export;
+pub mod frozen_suite;
 mod getopt;
 mod log;
 mod pipeline;
