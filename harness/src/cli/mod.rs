@@ -11,6 +11,7 @@ mod list;
 mod lit;
 mod lit_args;
 mod matrix;
+mod migrate;
 mod observe;
 mod reference;
 pub mod setup;
@@ -105,6 +106,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Reference(args) => reference::run(args),
         Command::Filecheck(args) => return filecheck::run(args),
+        Command::Migrate(args) => migrate::run(args),
         Command::Lit(args) => return lit::run(args, out),
     };
     match result {
