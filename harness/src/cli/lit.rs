@@ -1,6 +1,7 @@
 //! `lit`: lit's arguments, result lines and exit statuses over our own engine, so that it can stand in its place.
 
-use super::lit_args::{Diagnostic, Level, LitArgs, Order};
+use super::lit_args::{LitArgs, Order};
+use super::lit_loudness::{Diagnostic, Level};
 use super::print_problems;
 use crate::diag::Style;
 use crate::lit::discover::{Discovered, discover};
@@ -12,6 +13,7 @@ use crate::lit::run::{self, Ended, Options};
 use crate::lit::{Test, times};
 use crate::process::Interrupt;
 use regex::{Regex, RegexBuilder};
+use runproof_directives::lit::LIT_VERSION;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -86,6 +88,10 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
     let filters = Filters::new(args)?;
     let shard = shard(args)?;
     let slowest = slowest(args)?;
+    if args.version {
+        println!("lit {LIT_VERSION} (runproof {})", env!("CARGO_PKG_VERSION"));
+        return Ok(0);
+    }
     if args.incremental {
         println!("WARNING: --incremental is deprecated. Failing tests now always run first.");
     }
@@ -102,7 +108,7 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         println!("{}", used_features(&tests).into_iter().collect::<Vec<_>>().join(" "));
         return Ok(0);
     }
-    let mut notes = Notes { level: level(args), warnings };
+    let mut notes = Notes { program: program_name(), level: args.loudness.level, warnings };
     let known = order(&mut tests, args)?;
     mark(&mut tests, args);
     let mut selected: Vec<usize> = (0..tests.len()).filter(|i| filters.accept(&tests[*i])).collect();
@@ -152,8 +158,16 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
     Ok(0)
 }
 
+/// The name under which this program was called, when it is one of lit's.
+fn program_name() -> String {
+    let called = std::env::args_os().next().unwrap_or_default();
+    let called = Path::new(&called).file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+    if super::LIT_NAMES.contains(&called.as_str()) { called } else { "lit".to_owned() }
+}
+
 /// lit's own messages, as loud as they are asked for.
 struct Notes {
+    program: String,
     level: Diagnostic,
     warnings: u32,
 }
@@ -161,20 +175,16 @@ struct Notes {
 impl Notes {
     fn note(&self, text: &str) {
         if self.level >= Diagnostic::Note {
-            eprintln!("lit: note: {text}");
+            eprintln!("{}: note: {text}", self.program);
         }
     }
 
     fn warning(&mut self, text: &str) {
         if self.level >= Diagnostic::Warning {
-            eprintln!("lit: warning: {text}");
+            eprintln!("{}: warning: {text}", self.program);
         }
         self.warnings += 1;
     }
-}
-
-fn level(args: &LitArgs) -> Diagnostic {
-    if args.quiet { Diagnostic::Error } else { args.diagnostic_level.unwrap_or_default() }
 }
 
 struct Filters {
@@ -244,13 +254,13 @@ fn question(args: &LitArgs) -> Question {
     if args.debug {
         arguments.push("--debug".into());
     }
-    let level = match level(args) {
+    let level = match args.loudness.level {
         Diagnostic::Error => "error",
         Diagnostic::Warning => "warning",
         Diagnostic::Note => "note",
     };
     arguments.push(format!("--diagnostic-level={level}").into());
-    Question { paths: args.paths.clone(), arguments, python: None }
+    Question { paths: args.paths.clone(), arguments, python: None, program: program_name() }
 }
 
 fn list(tests: &[Test], args: &LitArgs) -> Result<u8, Stop> {
@@ -470,22 +480,6 @@ fn show(args: &LitArgs) -> Show {
         Level::FailedOrFlaky => Whose::FailedOrFlaky,
         Level::All => Whose::All,
     };
-    let mut results = args.print_result_after.map_or(Whose::All, whose);
-    let mut outputs = args.test_output.map_or(Whose::Nobody, whose);
-    if args.quiet || args.succinct {
-        results = Whose::Failed;
-    }
-    if args.verbose > 0 || args.echo_all_commands {
-        outputs = outputs.max(Whose::Failed);
-    }
-    if args.show_all {
-        outputs = Whose::All;
-    }
-    // Outputs are shown behind result lines: who has the one has the other.
-    if args.print_result_after.is_some() && args.test_output.is_none() && !args.show_all {
-        outputs = outputs.min(results);
-    }
-    results = results.max(outputs);
     let flags = [
         (args.show_excluded, Code::Excluded),
         (args.show_skipped, Code::Skipped),
@@ -494,11 +488,13 @@ fn show(args: &LitArgs) -> Show {
         (args.show_flakypass, Code::FlakyPass),
         (args.show_xfail, Code::Xfail),
     ];
+    let loudness = &args.loudness;
     Show {
-        results,
-        outputs,
-        bar: (args.progress_bar || args.succinct) && !args.no_progress_bar,
-        terse: (args.terse_summary || args.quiet) && !args.no_terse_summary,
+        results: whose(loudness.results),
+        outputs: whose(loudness.outputs),
+        bar: loudness.bar,
+        bar_interval: Duration::try_from_secs_f64(args.min_output_interval).unwrap_or(Duration::MAX),
+        terse: loudness.terse,
         listed: flags.into_iter().filter(|(on, _)| *on).map(|(_, code)| code).collect(),
         relative: args.relative_paths,
     }

@@ -1,5 +1,6 @@
 # Asks an installed lit what the configuration of some suites comes to, and writes it down as JSON.
-# argv[1]: the file to write; the rest: lit's own arguments, those that a configuration can see.
+# argv[1]: the file to write; argv[2]: the program's name in messages; the rest: lit's own arguments, those that a configuration
+# can see.
 # Everything that lit prints on the way is for the user. Status 77: this Python has no lit.
 import json
 import sys
@@ -13,7 +14,7 @@ except ImportError:
     sys.exit(77)
 
 out = sys.argv[1]
-sys.argv = ["lit"] + sys.argv[2:]
+sys.argv = sys.argv[2:]
 seen = {}
 
 # Time limits are ours to enforce: what lit needs for them does not matter.

@@ -24,6 +24,8 @@ pub struct Question {
     pub arguments: Vec<OsString>,
     /// A Python to ask before those that are looked for.
     pub python: Option<PathBuf>,
+    /// Name of the program in messages; `lit` when it is empty.
+    pub program: String,
 }
 
 /// What lit said.
@@ -89,9 +91,10 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
     let out = folder.path().join("answer.json");
     std::fs::write(&script, FREEZE)
         .map_err(|e| problem(format!("`{}` cannot be written: {e}", script.display())))?;
+    let program = if question.program.is_empty() { "lit" } else { &question.program };
     let mut tried = Vec::new();
     for python in interpreters(question.python.as_deref()) {
-        let mut arguments: Vec<OsString> = vec![script.clone().into(), out.clone().into(), "--show-tests".into()];
+        let mut arguments: Vec<OsString> = vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
         arguments.extend(question.arguments.iter().cloned());
         arguments.extend(question.paths.iter().map(Into::into));
         let ran = duct::cmd(&python, arguments).stdin_null().unchecked().run();
