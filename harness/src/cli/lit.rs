@@ -304,7 +304,7 @@ fn list(tests: &[Test], args: &LitArgs) -> Result<u8, Stop> {
 fn used_features(tests: &[Test]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for test in tests {
-        let file = std::fs::read(test.source()).ok().and_then(|bytes| runproof_directives::lit::scan(&bytes).ok());
+        let file = std::fs::read(test.source()).ok().and_then(|bytes| runproof_directives::lit::scan_without_script(&bytes).ok());
         let Some(file) = file else { continue };
         let lists = [&file.requires, &file.unsupported, &file.xfails];
         names.extend(
@@ -331,7 +331,7 @@ fn order(tests: &mut [Test], args: &LitArgs) -> Result<BTreeMap<String, f64>, St
             suites.insert(suite.exec_root.clone(), read);
         }
         if let Some(time) = suites.get(&suite.exec_root).and_then(|s| s.get(&test.path)) {
-            known.insert(test.name(), *time);
+            known.insert(test.name(), time);
         }
     }
     let order = if args.shuffle { Order::Random } else { args.order };

@@ -5,7 +5,7 @@ use super::log::Log;
 use super::shell::{Abort, Shell, State};
 use crate::process::{End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
-use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan};
+use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan, scan_without_script};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -216,11 +216,8 @@ impl Own<'_> {
     }
 
     fn scan(&self, bytes: &[u8]) -> Result<LitFile, String> {
-        match scan(bytes) {
-            // A preamble is a script already.
-            Err(why) if !self.preamble.is_empty() && why == "Test has no 'RUN:' line" => Ok(LitFile::default()),
-            other => other,
-        }
+        // A preamble is a script already.
+        if self.preamble.is_empty() { scan(bytes) } else { scan_without_script(bytes) }
     }
 
     fn expected_to_fail(&self, file: &LitFile) -> Result<bool, String> {
@@ -322,6 +319,9 @@ impl Own<'_> {
                 return Some(exception(&format!("ValueError: {why}")));
             }
         }
+        if self.context.coverage {
+            self.profile(&mut script);
+        }
         if let Err(e) = std::fs::create_dir_all(folder.join("Output")) {
             return Some(exception(&super::redirect::os_error(&e, folder.join("Output"))));
         }
@@ -353,6 +353,16 @@ impl Own<'_> {
             }
         }
         Some(Outcome { attempts, allowed, ..Outcome::new(code, output) })
+    }
+
+    /// Gives each command line a profile of its own.
+    fn profile(&self, script: &mut [String]) {
+        let name = self.test.path.replace('/', "_");
+        for (index, text) in script.iter_mut().enumerate() {
+            let (place, command) = placed(text);
+            let command = command.trim_start();
+            *text = format!("%dbg({place}) export LLVM_PROFILE_FILE={name}-%p-%m{index}.profraw; {command}");
+        }
     }
 
     /// Runs the script in lit's shell.
@@ -397,19 +407,17 @@ impl Own<'_> {
             log: &mut log,
         };
         let mut status = Ok(Some(0));
-        for (index, (place, command, line)) in lines.iter().enumerate() {
+        for (place, command, line) in &lines {
             if shell.timed_out {
                 status = Ok(None);
                 break;
             }
-            shell.log.place(place, command);
-            let Some(line) = line else { continue };
-            if self.context.coverage {
-                let name = self.test.path.replace('/', "_");
-                let file = format!("{name}-%p-%m{index}.profraw");
-                Arc::make_mut(&mut shell.state.env).insert("LLVM_PROFILE_FILE".to_owned(), file);
-            }
-            status = shell.line(line);
+            shell.log.place(place);
+            let Some(line) = line else {
+                shell.log.nothing();
+                continue;
+            };
+            status = shell.announce(command.trim_start()).and_then(|()| shell.line(line));
             if !matches!(status, Ok(Some(0))) {
                 break;
             }
@@ -462,6 +470,7 @@ impl Own<'_> {
         let mut parts = Vec::new();
         for text in script {
             let (place, command) = placed(text);
+            let command = &super::readfile::for_shell(command);
             let note = match command.trim_start() {
                 "" => format!("'{place}' has no command after substitutions"),
                 command => format!("{} \\# '{place}'", quote(command)),

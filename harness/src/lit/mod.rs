@@ -14,6 +14,7 @@ mod getopt;
 mod log;
 mod pipeline;
 pub mod python;
+mod readfile;
 mod redirect;
 pub mod report;
 pub mod run;

@@ -79,7 +79,7 @@ impl<'s, W: Write> Display<'s, W> {
             true => Bar::Row(None),
         };
         // What cannot be shown is seen by nobody; the exit status says what counts.
-        if !matches!(bar, Bar::Row(_)) && (show.results != Whose::Nobody || show.bar) {
+        if show.results != Whose::Nobody || show.bar {
             let _ = writeln!(out, "-- Testing: {tests}{of} tests, {workers} workers --");
         }
         let mut display = Self { show, out, total: tests, completed: 0, bar, drawn: None };
