@@ -22,6 +22,10 @@ pub struct Checker {
     pub file: Option<String>,
     /// Whether anything feeds it: a pipe, a redirection, `--input-file`.
     pub fed: bool,
+    /// Another program starts it, so that this line's words are only partly known.
+    pub by_another: bool,
+    /// Its prefixes may be unused: it says so, or it also holds without a check line.
+    pub may_be_unused: bool,
     /// Several prefixes in the singular flag, with their place.
     pub singular_commas: Vec<(String, Span)>,
     /// The command.
@@ -50,6 +54,10 @@ pub struct LineReport {
     pub checkers: Vec<Checker>,
     /// What takes back every failure, with its place.
     pub never_fails: Option<Span>,
+    /// Whether the failure of a checker is among them.
+    pub checks_never_fail: bool,
+    /// A program that is not known here is given the file and may read its check lines.
+    pub may_check: bool,
     /// Faults of the command line, spans in the file.
     pub errors: Vec<SyntaxError>,
 }
@@ -137,6 +145,7 @@ impl LineReport {
         for (index, (_, pipeline)) in pipelines.iter().enumerate() {
             let mut has_checker = false;
             for (stage, simple) in pipeline.stages.iter().enumerate() {
+                self.may_check |= may_check(&simple.words);
                 if let Some(mut checker) = checker(simple, names, place) {
                     has_checker = true;
                     checker.fed |= stage > 0;
@@ -154,6 +163,7 @@ impl LineReport {
                 lost.push(span);
                 if has_checker {
                     self.never_fails = Some(span);
+                    self.checks_never_fail = true;
                 }
             }
         }
@@ -196,11 +206,65 @@ const VALUE_OPTIONS: &[&str] = &[
     "dump-input-context",
 ];
 
+/// Programs that only say what they are given.
+const SAY: &[&str] = &["echo", "printf"];
+
+/// A checker that another program starts (`reduce --test FileCheck --test-arg --check-prefix=A`), or that stands
+/// behind a substitution of the suite: which words are its own is that program's affair, so each one that names a
+/// prefix does.
+fn checker_of_another(
+    words: &[Word],
+    names: &BTreeSet<String>,
+    place: &dyn Fn(Span) -> Span,
+) -> Option<Checker> {
+    let at = words.iter().position(|w| is_checker_name(&w.text(), names))?;
+    let mut checker = Checker {
+        span: place(words[at].span),
+        fed: true,
+        by_another: true,
+        may_be_unused: true,
+        ..Checker::default()
+    };
+    let mut flag = false;
+    for word in words {
+        let text = word.text();
+        let given = text.rsplit_once("check-prefix").map(|(_, value)| value.trim_start_matches("es"));
+        match given.map(|value| value.strip_prefix('=')) {
+            Some(Some(list)) => list.split(',').for_each(|p| checker.add_prefix(p, place(word.span))),
+            Some(None) => flag = true,
+            // The value may stand behind another flag of the program's own.
+            None if flag && !text.starts_with('-') => {
+                flag = false;
+                text.split(',').for_each(|p| checker.add_prefix(p, place(word.span)));
+            }
+            None => {}
+        }
+    }
+    if checker.prefixes.is_empty() {
+        checker.prefixes.push(("CHECK".to_owned(), checker.span));
+    }
+    Some(checker)
+}
+
+/// Whether a program that the suite names may read check lines too: it says so, and it is given the test file.
+fn may_check(words: &[Word]) -> bool {
+    let texts: Vec<String> = words.iter().map(Word::text).collect();
+    let Some(command) = texts.first() else { return false };
+    let is_script = |t: &String| t.contains('/') && [".py", ".pl", ".sh"].iter().any(|e| t.ends_with(e));
+    let is_own = command.starts_with('%')
+        && command.to_lowercase().contains("check")
+        && !command.contains("FileCheck");
+    (is_own || texts.iter().any(is_script)) && texts.iter().any(|t| t == "%s")
+}
+
 fn checker(simple: &Simple, names: &BTreeSet<String>, place: &dyn Fn(Span) -> Span) -> Option<Checker> {
     let command = command_index(&simple.words)?;
     let name_word = &simple.words[command];
-    if !is_checker_name(&name_word.text(), names) {
+    if SAY.contains(&name_word.text().as_str()) {
         return None;
+    }
+    if !is_checker_name(&name_word.text(), names) {
+        return checker_of_another(&simple.words[command..], names, place);
     }
     let mut checker = Checker { span: place(name_word.span), ..Checker::default() };
     checker.fed = simple
@@ -244,6 +308,8 @@ fn checker(simple: &Simple, names: &BTreeSet<String>, place: &dyn Fn(Span) -> Sp
                 checker.comment_prefixes.extend(value.split(',').map(str::to_owned));
             }
             ("input-file", Some(_)) => checker.fed = true,
+            ("implicit-check-not", Some(_)) | ("allow-unused-prefixes", None) => checker.may_be_unused = true,
+            ("allow-unused-prefixes", Some(value)) => checker.may_be_unused = value != "false",
             _ if option.starts_with('%') => checker.opaque = true,
             _ => {}
         }

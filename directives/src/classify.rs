@@ -9,10 +9,10 @@ use crate::finding::Finding;
 use crate::head::{Head, Separator};
 use crate::model::CheckLine;
 use crate::prose;
-use crate::raw::keyword_of;
+use crate::raw::{is_keyword_in, keyword_of};
 use crate::source::{Source, Span};
 use crate::spelling;
-use crate::syntax::Syntax;
+use crate::syntax::{Dialect, Syntax};
 use crate::table::{self, SUFFIXES};
 use std::collections::BTreeSet;
 
@@ -49,12 +49,22 @@ pub(crate) enum CheckWord {
 pub(crate) enum Reading {
     /// A check line.
     Check(CheckLine),
-    /// A check line whose prefix no command names: prefix, word.
-    Unnamed(String, Span),
+    /// A check line whose prefix no command names.
+    Unnamed(Unnamed),
     /// Wrong.
     Wrong(Box<Finding>),
     /// No directive.
     Nothing,
+}
+
+/// A word in capitals that may be a prefix no command names.
+pub(crate) struct Unnamed {
+    /// The prefix.
+    pub prefix: String,
+    /// The word.
+    pub span: Span,
+    /// Whether it looks like a check line and not like a heading.
+    pub is_check: bool,
 }
 
 impl Vocabulary<'_> {
@@ -91,7 +101,7 @@ impl Vocabulary<'_> {
         })
     }
 
-    fn is_live(&self, word: &str) -> bool {
+    pub fn is_live(&self, word: &str) -> bool {
         matches!(self.check_word(word), Some(CheckWord::Live(..)))
     }
 
@@ -100,9 +110,26 @@ impl Vocabulary<'_> {
         keyword_of(word, self.syntax).is_some() || self.is_live(word)
     }
 
+    /// Whether a word that nothing names looks like a check prefix: it says CHECK, it is a part of a name that is
+    /// active or has one as a part, or a pattern stands behind it.
+    fn is_like_check(&self, word: &str, text: &str) -> bool {
+        let joined = |longer: &str, part: &str| {
+            let rest = longer.strip_prefix(part).map(|r| r.starts_with(['-', '_']));
+            let before = longer.strip_suffix(part).map(|r| r.ends_with(['-', '_']));
+            rest == Some(true) || before == Some(true)
+        };
+        let of_active = |active: &String| joined(word, active) || joined(active, word);
+        let heads_text = text.trim().is_empty() || text.trim_end().ends_with('.') || prose::is_sentence(text);
+        word.contains("CHECK")
+            || text.contains("{{")
+            || text.contains("[[")
+            || !heads_text && self.active.iter().any(of_active)
+    }
+
     /// Words that a slip may have been meant for.
     fn meant(&self) -> Vec<String> {
-        let mut words: Vec<String> = table::keywords().filter(|k| *k != "CHECK").map(str::to_owned).collect();
+        let own = |k: &&str| *k != "CHECK" && is_keyword_in(self.syntax.dialect, k);
+        let mut words: Vec<String> = table::keywords().filter(own).map(str::to_owned).collect();
         words.extend(self.syntax.alias.keys().cloned());
         let fallback = BTreeSet::from(["CHECK".to_owned()]);
         let prefixes = if self.active.is_empty() { &fallback } else { &self.active };
@@ -224,8 +251,8 @@ fn slip_of_keyword(head: &Head<'_>, keyword: &str, rest: &str, place: Place) -> 
             let empty = rest.trim().is_empty();
             let sentence = prose::continues_sentence(rest) || prose::reads_as_sentence(rest);
             // In a text file a lone word at column 1 is text.
-            let prose =
-                head.brackets.is_none() && verb && !empty && sentence || empty && place == Place::Bare;
+            let prose = head.brackets.is_none() && !empty && (verb && sentence || prose::is_sentence(rest))
+                || empty && place == Place::Bare;
             if prose { Reading::Nothing } else { wrong(missing_colon(head)) }
         }
         _ => Reading::Nothing,
@@ -290,6 +317,9 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
         (Some(CheckWord::Live(..)), Separator::Wrong) => {
             return wrong(near_miss(head, format!("{word} without its colon"), &format!("{word}:")));
         }
+        (Some(CheckWord::Live(_, suffix)), Separator::Late) if !suffix.is_empty() => {
+            return wrong(near_miss(head, format!("{word} without its colon"), &format!("{word}:")));
+        }
         (Some(CheckWord::Live(prefix, suffix)), Separator::Blank) => {
             return check_without_colon(head, prefix, suffix, rest, slot.place);
         }
@@ -310,7 +340,9 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
         return Reading::Nothing;
     }
     match check {
-        Some(CheckWord::Dead(prefix, _)) => return Reading::Unnamed(prefix, head.span),
+        Some(CheckWord::Dead(prefix, _)) => {
+            return Reading::Unnamed(Unnamed { prefix, span: head.span, is_check: true });
+        }
         Some(CheckWord::Stacked(prefix)) => return wrong(stacked(head, &prefix)),
         Some(CheckWord::BadCount(_)) => return wrong(bad_count(head)),
         Some(CheckWord::BadSuffix(prefix)) => return wrong(bad_suffix(head, &prefix, words)),
@@ -338,7 +370,12 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
             .help("if it is prose, write it in lower case or list it under `[directives] prose`")
             .suggest(head.span, near),
         ),
-        None if words.has_checker => Reading::Unnamed(word.to_owned(), head.span),
+        None if words.has_checker => Reading::Unnamed(Unnamed {
+            prefix: word.to_owned(),
+            span: head.span,
+            is_check: words.syntax.dialect == Dialect::Strict || words.is_like_check(word, rest),
+        }),
+        None if words.syntax.dialect == Dialect::Lit && !words.is_like_check(word, rest) => Reading::Nothing,
         None => wrong(
             Finding::refusal(
                 codes::UNKNOWN_DIRECTIVE,
@@ -368,9 +405,7 @@ fn check_without_colon(head: &Head<'_>, prefix: &str, suffix: &str, rest: &str, 
             || place != Place::Comment
             || prose::continues_sentence(rest)
             || prose::reads_as_sentence(rest));
-    // `CHECK-NEXT line`, talked about.
-    let talked_about =
-        !suffix.is_empty() && prose::continues_sentence(rest) && rest.trim_end().ends_with('.');
+    let talked_about = !suffix.is_empty() && prose::is_sentence(rest);
     if prose || talked_about { Reading::Nothing } else { wrong(missing_colon(head)) }
 }
 

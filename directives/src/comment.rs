@@ -55,7 +55,7 @@ fn kind_of(name: &str) -> Kind {
         | "cppm" | "v" | "sv" | "fir" | "modulemap" | "pdll" | "gi" => (&["//"], C_BLOCK),
         "ll" | "lisp" | "el" | "clj" | "scm" => (&[";"], &[]),
         "mir" => (&["#", ";", "//"], &[]),
-        "s" | "S" | "asm" => (&["#", "//", ";", "!"], C_BLOCK),
+        "s" | "S" | "asm" => (&["#", "//", ";", "!", "@"], C_BLOCK),
         "py" | "sh" | "bash" | "yaml" | "yml" | "toml" | "cmake" | "rb" | "pl" | "pm" | "mk" | "jl" | "r"
         | "R" | "ps1" | "tcl" | "nix" => (&["#"], &[]),
         "ini" | "cfg" | "conf" => (&["#", ";"], &[]),

@@ -15,6 +15,8 @@ pub(crate) enum Separator {
     Url,
     /// `=`, `;` or a full-width colon, where a colon is meant.
     Wrong,
+    /// Other characters, without a blank, and then the colon: `A-NEXT#:`, `A-DAG,B-DAG:`.
+    Late,
     /// `.` at the end of the text.
     FullStop,
     /// A blank, or the end.
@@ -119,16 +121,25 @@ fn separator(text: &[u8]) -> (Separator, usize) {
         return (Separator::Wrong, blanks + FULL_WIDTH.len());
     }
     let next_is_blank = rest.get(1).is_none_or(|b| matches!(b, b' ' | b'\t'));
-    if (rest.starts_with(b"=") || rest.starts_with(b";"))
-        && (blanks == 0 || next_is_blank)
-        && !rest.starts_with(b"==")
-    {
+    // `WORD = text` is a legend.
+    let equals = rest.starts_with(b"=") && !rest.starts_with(b"==") && blanks == 0;
+    if equals || rest.starts_with(b";") && (blanks == 0 || next_is_blank) {
         return (Separator::Wrong, blanks + 1);
     }
     if rest.starts_with(b".") && blanks == 0 && rest[1..].iter().all(u8::is_ascii_whitespace) {
         return (Separator::FullStop, 1);
     }
-    if blanks > 0 { (Separator::Blank, blanks) } else { (Separator::Other, 0) }
+    if blanks > 0 {
+        return (Separator::Blank, blanks);
+    }
+    let joins = |b: &u8| {
+        is_word_byte(*b) || matches!(b, b',' | b'#' | b'.' | b'+' | b'&' | b'|' | b'*' | b'!' | b'?')
+    };
+    let length = rest.iter().take_while(|b| joins(b)).count();
+    if rest.get(length) == Some(&b':') && !matches!(rest.get(length + 1), Some(b':' | b'/')) {
+        return (Separator::Late, length + 1);
+    }
+    (Separator::Other, 0)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod explain;
 pub mod expr;
 pub mod finding;
 mod head;
+mod lit_places;
 pub mod model;
 pub mod patterns;
 pub mod lit;

@@ -1,13 +1,13 @@
 //! Check prefixes of a file: which are named, which have lines, and what does not fit.
 
 use crate::checkers::{Checker, LineReport};
-use crate::classify::split_suffix;
+use crate::classify::{Unnamed, split_suffix};
 use crate::codes;
 use crate::finding::{Finding, Severity};
 use crate::model::CheckLine;
 use crate::raw::keyword_of;
 use crate::source::{Source, Span};
-use crate::syntax::Syntax;
+use crate::syntax::{Dialect, Syntax};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The checkers that may read the file itself.
@@ -101,7 +101,8 @@ pub(crate) fn unused(
     let used: BTreeSet<&str> = lines.iter().map(|l| l.prefix.as_str()).collect();
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
-    for (prefix, span) in checkers.iter().flat_map(|c| &c.prefixes) {
+    let named = checkers.iter().filter(|c| !c.may_be_unused).flat_map(|c| &c.prefixes);
+    for (prefix, span) in named {
         if prefix.is_empty()
             || used.contains(prefix.as_str())
             || others.contains(prefix)
@@ -112,6 +113,8 @@ pub(crate) fn unused(
         let message = format!("prefix {prefix} has no check line in this file");
         findings.push(if syntax.prefixes.contains(prefix) {
             Finding::note(codes::UNUSED_PREFIX, *span, message, "the suite names it for every file")
+        } else if syntax.dialect == Dialect::Lit {
+            Finding::note(codes::UNUSED_PREFIX, *span, message, "FileCheck decides whether it may be")
         } else {
             Finding::refusal(codes::UNUSED_PREFIX, *span, message, "checks nothing")
                 .help("take the prefix out, or write its check lines")
@@ -123,15 +126,17 @@ pub(crate) fn unused(
 
 /// Lines whose prefix no command names, one finding per prefix with all its places.
 pub(crate) fn unnamed(
-    lines: &[(String, Span)],
+    lines: &[Unnamed],
     has_checker: bool,
     opaque: bool,
     noted: &dyn Fn(Span) -> bool,
     named: &BTreeSet<String>,
 ) -> Vec<Finding> {
     let mut by_prefix: BTreeMap<(&str, bool), Vec<Span>> = BTreeMap::new();
-    for (prefix, span) in lines {
-        by_prefix.entry((prefix, noted(*span))).or_default().push(*span);
+    // One line that looks like a check makes its namesakes checks too.
+    let checks: BTreeSet<&str> = lines.iter().filter(|l| l.is_check).map(|l| l.prefix.as_str()).collect();
+    for line in lines.iter().filter(|l| checks.contains(l.prefix.as_str())) {
+        by_prefix.entry((&line.prefix, noted(line.span))).or_default().push(line.span);
     }
     let mut findings = Vec::new();
     for ((prefix, in_generated), places) in by_prefix {

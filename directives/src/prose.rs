@@ -186,7 +186,11 @@ const SENTENCE: &[&str] = &[
     "will",
     "would",
     "does",
+    "doesn't",
     "do",
+    "don't",
+    "isn't",
+    "won't",
     "for",
     "with",
     "without",
@@ -237,6 +241,12 @@ const SENTENCE: &[&str] = &[
 /// Whether `text` begins with a word that only a sentence has there.
 pub(crate) fn continues_sentence(text: &str) -> bool {
     text.split_whitespace().next().is_some_and(in_sentence)
+}
+
+/// Whether `text` goes on as a sentence to its end: `CHECK-NEXT lines must …`.
+pub(crate) fn is_sentence(text: &str) -> bool {
+    let is_word = |w: &str| w.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | ',' | '.'));
+    continues_sentence(text) && (text.trim_end().ends_with('.') || text.split_whitespace().all(is_word))
 }
 
 /// Whether `text` ends with a word that asks for more: "a line such as the …".

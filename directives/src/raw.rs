@@ -5,9 +5,10 @@ use crate::codes;
 use crate::comment::{Place, Slot};
 use crate::finding::Finding;
 use crate::head::{Head, Separator, head};
+use crate::lit_places;
 use crate::model::Payload;
 use crate::source::{Source, Span};
-use crate::syntax::Syntax;
+use crate::syntax::{Dialect, Syntax};
 use crate::table::{self, Directive, PayloadKind};
 
 /// A directive before its payload is read.
@@ -49,7 +50,15 @@ pub(crate) fn keyword_of<'s>(word: &str, syntax: &'s Syntax) -> Option<(&'static
         },
     };
     let directive = table::by_keyword(keyword).filter(|d| d.payload != PayloadKind::Pattern)?;
-    Some((directive.keyword, inner))
+    is_keyword_in(syntax.dialect, directive.keyword).then_some((directive.keyword, inner))
+}
+
+/// Whether a directive is one in this dialect.
+pub(crate) fn is_keyword_in(dialect: Dialect, keyword: &str) -> bool {
+    match dialect {
+        Dialect::Strict => true,
+        Dialect::Lit => lit_places::KEYWORDS.contains(&keyword) || matches!(keyword, "END" | "COM"),
+    }
 }
 
 /// Reads one slot.

@@ -2,12 +2,13 @@
 
 use crate::bind::Binder;
 use crate::checkers::{Checker, LineReport, Names, find_checkers};
-use crate::classify::{CheckWord, Reading, Vocabulary, classify};
+use crate::classify::{CheckWord, Reading, Unnamed, Vocabulary, classify};
 use crate::codes;
 use crate::comment::{self, Slot};
 use crate::contradictions::{contradictions, nothing_compared};
 use crate::finding::Finding;
-use crate::head::{Head, Separator};
+use crate::head::{Head, Separator, head};
+use crate::lit_places;
 use crate::model::{CheckLine, CommandStep, Step, TestFile};
 use crate::pushed;
 use crate::raw::{self, Item, Raw};
@@ -17,27 +18,55 @@ use crate::table::{Keyword, PayloadKind};
 use crate::{patterns, prefixes};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What is found in the lit dialect: words that look like directives and do nothing, and what cannot fail. All else
+/// lit and FileCheck say themselves when the test runs.
+const ABOUT_WORDS: &[&str] = &[
+    codes::UNKNOWN_DIRECTIVE,
+    codes::NEAR_MISS,
+    codes::MISSING_COLON,
+    codes::LETTER_CASE,
+    codes::UNKNOWN_SUFFIX,
+    codes::STACKED_SUFFIX,
+    codes::UNNAMED_PREFIX,
+    codes::UNUSED_PREFIX,
+    codes::NO_CHECKER,
+    codes::NO_INPUT,
+    codes::ALWAYS_TRUE,
+    codes::EXIT_ONLY,
+    codes::ONLY_NOT,
+];
+
 /// Combinations of variants that are looked through for prefixes; more are cut off.
 const MOST_COMBINATIONS: usize = 64;
 
 /// Reads a test file. Never fails: what is wrong is in [`TestFile::findings`], in file order. A file without any
 /// directive has empty [`TestFile::counts`].
+///
+/// In [`Dialect::Lit`] what is bound to what is lit's affair: only the findings, the check lines and the counts are
+/// meant, and a refusal is what the strict dialect would refuse.
 pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
-    match syntax.dialect {
-        Dialect::Strict => read_strict(source, syntax),
-    }
-}
-
-fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
+    let as_lit = syntax.dialect == Dialect::Lit;
     let mut findings = Vec::new();
     let mut raws = Vec::new();
     let mut others: Vec<(Slot, Option<Head<'_>>)> = Vec::new();
-    for slot in comment::scan(source) {
+    let mut taken = BTreeSet::new();
+    let mut slots = comment::scan(source);
+    if as_lit {
+        let keywords = lit_places::keywords(source);
+        taken.extend(keywords.iter().map(|s| s.line));
+        slots = lit_places::comments(source, slots, &taken);
+        findings.extend(keywords.iter().filter_map(|slot| lit_places::within_a_word(source, slot)));
+        slots.extend(keywords);
+        slots.sort_by_key(|s| s.span.start);
+    }
+    for slot in slots {
         match raw::item(source, slot, syntax, &mut findings) {
             Item::Directive(raw) => raws.push(*raw),
             Item::Other(slot, head) => others.push((slot, head)),
         }
     }
+    // For lit `END.` is where its scan ended; what stands below was never a keyword to it.
+    raws.retain(|r| !as_lit || r.keyword != "END");
     let end = raws.iter().find(|r| r.directive.is_some_and(|d| d.id == Keyword::End)).map(|r| r.span);
     let after_end = |span: Span| end.is_some_and(|e| span.start > e.start);
     for raw in raws.iter().filter(|r| after_end(r.span) && r.keyword != "COM") {
@@ -52,14 +81,14 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     let clashing = prefixes::refuse_bad(&checkers, syntax, &mut findings);
     let mut words = vocabulary(syntax, &checkers, &clashing);
     // A command that could not be read may have been the one that checks.
-    words.opaque |= reported.iter().any(|r| !r.errors.is_empty() && r.checkers.is_empty());
+    words.opaque |= reported.iter().any(|r| !r.errors.is_empty() && r.checkers.is_empty() || r.may_check);
     let raws: Vec<Raw> =
         raws.into_iter().filter(|r| r.is_command() || !clashing.contains(r.word(source))).collect();
 
     let mut binder = Binder::new(source, syntax);
     binder.take(&raws);
     for (span, report) in &reports {
-        findings.extend(command_findings(&raws, *span, report));
+        findings.extend(command_findings(&raws, *span, report, as_lit));
     }
     let checks_itself = |c: &CommandStep| reports.get(&c.span).is_some_and(|r| !r.checkers.is_empty());
     findings.extend(nothing_compared(&binder, &checks_itself));
@@ -68,6 +97,13 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     findings.append(&mut file.findings);
     findings.extend(contradictions(&file));
 
+    if as_lit {
+        let checks = lit_places::checks(source, &words, &taken);
+        taken.extend(checks.iter().map(|s| s.line));
+        let is_late = |head: &Option<Head<'_>>| head.is_some_and(|h| h.separator == Separator::Late);
+        others.retain(|(slot, head)| !taken.contains(&slot.line) || is_late(head));
+        others.extend(checks.into_iter().map(|s| (s, head(&source.bytes, s.span.start, s.span.end))));
+    }
     let mut lines = CheckLines::default();
     for (slot, head) in &others {
         lines.slot(source, slot, head.as_ref(), &words, &raws);
@@ -104,6 +140,11 @@ fn read_strict(source: &Source, syntax: &Syntax) -> TestFile {
     file.checks = lines.checks;
     findings.extend(weaknesses(&file, !reported.iter().all(|r| r.checkers.is_empty())));
     findings.extend(no_command(&file, &raws));
+    if as_lit {
+        // A file without a command is no test of lit's.
+        let is_test = raws.iter().any(Raw::is_command);
+        findings.retain(|f| is_test && ABOUT_WORDS.contains(&f.code));
+    }
     findings.sort_by_key(|f| (f.span, f.code));
     findings.dedup();
     file.findings = findings;
@@ -185,7 +226,7 @@ fn commands(source: &Source, syntax: &Syntax, raws: &[Raw]) -> BTreeMap<Span, Li
             let names = Names {
                 checkers: &syntax.checkers,
                 definitions: values.clone(),
-                real_shell: syntax.real_shell,
+                real_shell: syntax.real_shell || syntax.dialect == Dialect::Lit,
             };
             reports.insert(raw.span, find_checkers(&payload, &names));
         }
@@ -193,14 +234,16 @@ fn commands(source: &Source, syntax: &Syntax, raws: &[Raw]) -> BTreeMap<Span, Li
     reports
 }
 
-fn command_findings(raws: &[Raw], span: Span, report: &LineReport) -> Vec<Finding> {
+fn command_findings(raws: &[Raw], span: Span, report: &LineReport, as_lit: bool) -> Vec<Finding> {
     let mut findings: Vec<Finding> = report
         .errors
         .iter()
         .map(|e| Finding::refusal(e.code, e.span, e.message.clone(), "cannot be read").help(e.help.clone()))
         .collect();
     let is_control = raws.iter().any(|r| r.span == span && r.keyword == "CONTROL_RUN");
-    if let Some(by) = report.never_fails.filter(|_| !is_control) {
+    // `rm -rf %t || true` is lit's way to say that a status does not matter.
+    let meant = |_: &Span| is_control || as_lit && !report.checks_never_fail;
+    if let Some(by) = report.never_fails.filter(|by| !meant(by)) {
         let message = "the line's status is always 0: its failures are taken back".to_owned();
         findings.push(
             Finding::refusal(codes::ALWAYS_TRUE, by, message, "takes back what failed before it")
@@ -214,7 +257,7 @@ fn command_findings(raws: &[Raw], span: Span, report: &LineReport) -> Vec<Findin
 #[derive(Default)]
 struct CheckLines {
     checks: Vec<CheckLine>,
-    unnamed: Vec<(String, Span)>,
+    unnamed: Vec<Unnamed>,
     /// Prefixes of lines that are refused: they do not count as unused besides.
     misspelt: BTreeSet<String>,
     findings: Vec<Finding>,
@@ -250,7 +293,7 @@ impl CheckLines {
                     self.checks.push(line);
                 }
             }
-            (Reading::Unnamed(prefix, span), _) => self.unnamed.push((prefix, span)),
+            (Reading::Unnamed(unnamed), _) => self.unnamed.push(unnamed),
             (Reading::Wrong(finding), head) => {
                 let word = head.map_or("", |h| h.word);
                 let meant = finding.suggestion.as_ref().map_or(word, |s| s.text.as_str());

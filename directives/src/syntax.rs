@@ -89,6 +89,9 @@ pub enum Dialect {
     /// Whole words at the beginning of comments; what is not known is refused.
     #[default]
     Strict,
+    /// Keywords where lit finds them, check lines where FileCheck does. Command lines, expressions and patterns are
+    /// those tools' business: a read file's findings are only on words that look like directives and are none.
+    Lit,
 }
 
 /// What a plain `EXPECT:` is.

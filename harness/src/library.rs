@@ -139,6 +139,7 @@ fn options(select: &SelectArgs, arguments: &Arguments, setup: &Setup) -> Options
         },
         fleet_text: setup.fleet.text.clone(),
         reproduce: "cargo test --".to_owned(),
+        keep_trials: false,
         reproduce_by_name: true,
     }
 }

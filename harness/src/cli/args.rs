@@ -35,7 +35,7 @@ pub enum Command {
     Test(TestArgs),
     /// Show what would run, and why what would not.
     List(ListArgs),
-    /// Show refusals and findings without running anything.
+    /// Show refusals and findings without running anything, or with `--weak` what the checks can reject.
     Lint(LintArgs),
     /// Show which devices are here, which are declared and how they agree.
     Devices(DevicesArgs),
@@ -181,9 +181,26 @@ pub struct LintArgs {
     /// Which.
     #[command(flatten)]
     pub select: SelectArgs,
+    /// Run the tests and try their checks on outputs that are not theirs: the empty one, those of other tests of
+    /// the suite, their own with one line dropped, two lines swapped or one number changed. Leaves no bundle.
+    #[arg(long)]
+    pub weak: bool,
+    /// What else makes it fail.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT", requires = "weak")]
+    pub deny: Vec<LintDeny>,
+    /// With `--weak`: tests at a time [default: number of CPUs].
+    #[arg(short, long, value_name = "N", requires = "weak")]
+    pub jobs: Option<std::num::NonZeroUsize>,
     /// What is printed.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// What `lint --deny` raises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LintDeny {
+    /// With `--weak`: checks that accept a foreign output.
+    Weak,
 }
 
 /// `devices`.

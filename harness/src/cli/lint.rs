@@ -1,4 +1,4 @@
-//! `lint`: refusals and findings, nothing is run.
+//! `lint`: refusals and findings. Nothing is run, unless `--weak` asks what the checks can reject.
 
 use super::args::{Format, LintArgs};
 use super::{Failed, print, setup};
@@ -9,9 +9,9 @@ use crate::report::json::annotation;
 use runproof_directives::{Finding, Severity, Source};
 use serde_json::json;
 
-/// Prints every finding; 2 when one refuses a file or a file is claimed by no suite.
+/// Prints every finding; 2 when one refuses a file or a file is claimed by no suite, 1 when weak checks are denied.
 pub fn run(args: &LintArgs, style: Style) -> Result<Status, Failed> {
-    let setup = setup::setup(&args.select, false)?;
+    let setup = setup::setup(&args.select, args.weak)?;
     let (mut refusals, mut notes, mut files) = (0usize, 0usize, 0usize);
     for (source, finding) in findings(&setup.plan) {
         match finding.severity {
@@ -33,7 +33,11 @@ pub fn run(args: &LintArgs, style: Style) -> Result<Status, Failed> {
     if args.format != Format::Json {
         print(&format!("{files} files, {refusals} refusals, {notes} notes\n"));
     }
-    Ok(if refusals > 0 { Status::Usage } else { Status::Held })
+    let found = if refusals > 0 { Status::Usage } else { Status::Held };
+    if !args.weak {
+        return Ok(found);
+    }
+    Ok(found.and(super::weak::run(args, &setup)?))
 }
 
 /// Every finding of the selected files, each file once.

@@ -10,7 +10,7 @@ use crate::lit::export::{self, Row};
 use crate::lit::python::{NoAnswer, Question};
 use crate::lit::report::{self, Display, Show, Whose};
 use crate::lit::run::{self, Ended, Options};
-use crate::lit::{Test, times};
+use crate::lit::{Test, googletest, times};
 use crate::process::Interrupt;
 use regex::{Regex, RegexBuilder};
 use runproof_directives::lit::LIT_VERSION;
@@ -31,8 +31,8 @@ pub fn run(args: &LitArgs, style: Style) -> ExitCode {
             ExitCode::from(2)
         }
         Err(Stop::NoAnswer(NoAnswer::Ended(status))) => ExitCode::from(u8::try_from(status).unwrap_or(2)),
-        Err(Stop::NoAnswer(NoAnswer::Problem(problem))) => {
-            print_problems(&[*problem], style);
+        Err(Stop::NoAnswer(NoAnswer::Problems(problems))) => {
+            print_problems(&problems, style);
             ExitCode::from(2)
         }
     }
@@ -96,7 +96,7 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         println!("WARNING: --incremental is deprecated. Failing tests now always run first.");
     }
     let discovered = discover(&question(args)).map_err(Stop::NoAnswer)?;
-    let Discovered { mut tests, groups, coverage, warnings } = discovered;
+    let Discovered { mut tests, groups, coverage, warnings, frozen } = discovered;
     if tests.is_empty() {
         eprintln!("error: did not discover any tests for provided path(s)");
         return Err(Stop::Status(2));
@@ -109,6 +109,12 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         return Ok(0);
     }
     let mut notes = Notes { program: program_name(), level: args.loudness.level, warnings };
+    let unseen = |p: &&String| !["output_limit=", "use_normalized_slashes="].iter().any(|n| p.starts_with(n));
+    if let Some(param) = args.param.iter().find(unseen).filter(|_| frozen) {
+        notes.warning(&format!(
+            "-D {param} has no effect on a suite whose configuration was written down; give it to `runproof migrate`"
+        ));
+    }
     let known = order(&mut tests, args)?;
     mark(&mut tests, args);
     let mut selected: Vec<usize> = (0..tests.len()).filter(|i| filters.accept(&tests[*i])).collect();
@@ -132,10 +138,11 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         }
     }
     selected.truncate(args.max_tests.map_or(usize::MAX, usize::from));
-    let done = run_tests(&tests, &selected, args, groups, coverage || args.per_test_coverage)?;
+    let mut done = run_tests(&tests, &selected, args, groups, coverage || args.per_test_coverage)?;
     if !args.skip_test_time_recording {
         record(&tests, &done, &mut notes);
     }
+    let (tests, selected) = by_case(tests, &mut done, selected);
     let all: Vec<Row<'_>> = tests
         .iter()
         .zip(&done.outcomes)
@@ -234,33 +241,22 @@ fn slowest(args: &LitArgs) -> Result<Option<Option<usize>>, Stop> {
 }
 
 fn question(args: &LitArgs) -> Question {
-    let mut arguments: Vec<OsString> = Vec::new();
-    for param in &args.param {
-        arguments.push(format!("--param={param}").into());
+    Question {
+        paths: args.paths.clone(),
+        params: args.param.clone(),
+        folders: args.path.iter().map(|p| std::path::absolute(p).unwrap_or_else(|_| p.clone())).collect(),
+        config_prefix: args.config_prefix.clone(),
+        timeout: args.timeout,
+        retries: args.max_retries_per_test.map(u32::from),
+        level: Some(match args.loudness.level {
+            Diagnostic::Error => "error",
+            Diagnostic::Warning => "warning",
+            Diagnostic::Note => "note",
+        }),
+        debug: args.debug,
+        whole_programs: !args.gtest_sharding(),
+        program: program_name(),
     }
-    for path in &args.path {
-        arguments.push("--path".into());
-        arguments.push(path.into());
-    }
-    if let Some(prefix) = &args.config_prefix {
-        arguments.push(format!("--config-prefix={prefix}").into());
-    }
-    if let Some(seconds) = args.timeout {
-        arguments.push(format!("--timeout={seconds}").into());
-    }
-    if let Some(retries) = args.max_retries_per_test {
-        arguments.push(format!("--max-retries-per-test={retries}").into());
-    }
-    if args.debug {
-        arguments.push("--debug".into());
-    }
-    let level = match args.loudness.level {
-        Diagnostic::Error => "error",
-        Diagnostic::Warning => "warning",
-        Diagnostic::Note => "note",
-    };
-    arguments.push(format!("--diagnostic-level={level}").into());
-    Question { paths: args.paths.clone(), arguments, python: None, program: program_name() }
 }
 
 fn list(tests: &[Test], args: &LitArgs) -> Result<u8, Stop> {
@@ -314,6 +310,10 @@ fn used_features(tests: &[Test]) -> BTreeSet<String> {
     names
 }
 
+fn order_of(args: &LitArgs) -> Order {
+    if args.shuffle { Order::Random } else { args.order }
+}
+
 /// Puts tests into the order asked for; the times of the last run by name.
 fn order(tests: &mut [Test], args: &LitArgs) -> Result<BTreeMap<String, f64>, Stop> {
     let mut suites: BTreeMap<PathBuf, times::Times> = BTreeMap::new();
@@ -334,8 +334,7 @@ fn order(tests: &mut [Test], args: &LitArgs) -> Result<BTreeMap<String, f64>, St
             known.insert(test.name(), time);
         }
     }
-    let order = if args.shuffle { Order::Random } else { args.order };
-    match order {
+    match order_of(args) {
         Order::Lexical => tests.sort_by_cached_key(Test::name),
         Order::Random => {
             let mut seed = [0u8; 8];
@@ -432,6 +431,8 @@ fn run_tests(
         output_limit: limit.and_then(|l| l.parse().ok()).unwrap_or(crate::lit::execute::OUTPUT_LIMIT),
         coverage,
         exclude_xfail: args.exclude_xfail,
+        gtest_sharding: args.gtest_sharding(),
+        shuffle: order_of(args) == Order::Random,
         interrupt,
     };
     let available = std::thread::available_parallelism().map_or(1, usize::from);
@@ -467,6 +468,41 @@ fn run_tests(
         eprintln!("{why}, skipping remaining tests");
     }
     Ok(Done { outcomes, elapsed, ended })
+}
+
+/// Puts the cases of googletest's programs into the programs' places, behind all other tests.
+fn by_case(tests: Vec<Test>, done: &mut Done, selected: Vec<usize>) -> (Vec<Test>, Vec<usize>) {
+    if !tests.iter().any(googletest::has_cases) {
+        return (tests, selected);
+    }
+    let outcomes = std::mem::take(&mut done.outcomes);
+    let (mut kept, mut chosen, mut programs) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, (test, (outcome, started))) in tests.into_iter().zip(outcomes).enumerate() {
+        let is_selected = selected.contains(&index);
+        if googletest::has_cases(&test) {
+            // Programs that were left out are no tests at all: their cases are not known.
+            programs.extend(is_selected.then_some((test, outcome, started)));
+            continue;
+        }
+        chosen.extend(is_selected.then_some(kept.len()));
+        done.outcomes.push((outcome, started));
+        kept.push(test);
+    }
+    for (program, outcome, started) in programs {
+        for case in outcome.cases.iter().flatten() {
+            let path = googletest::case_path(&program.path, case);
+            let of_case = Outcome { elapsed: case.elapsed, ..Outcome::new(case.code, case.output.as_str()) };
+            chosen.push(kept.len());
+            done.outcomes.push((of_case, started));
+            kept.push(Test { path, ..program.clone() });
+        }
+        if googletest::stays(&outcome) {
+            chosen.push(kept.len());
+            done.outcomes.push((outcome, started));
+            kept.push(program);
+        }
+    }
+    (kept, chosen)
 }
 
 fn utc_nanos() -> u64 {

@@ -185,6 +185,13 @@ pub enum Order {
     Smart,
 }
 
+impl LitArgs {
+    /// Whether programs with googletest's cases are split into parts.
+    pub fn gtest_sharding(&self) -> bool {
+        !self.no_gtest_sharding
+    }
+}
+
 fn positive<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("requires positive integer, but found '{text}'"))
 }

@@ -16,6 +16,7 @@ mod observe;
 mod reference;
 pub mod setup;
 mod test;
+mod weak;
 
 pub use test::quoted;
 

@@ -102,6 +102,7 @@ pub fn options(args: &TestArgs, setup: &Setup) -> Result<Options, Failed> {
         },
         fleet_text: setup.fleet.text.clone(),
         reproduce: reproduce.join(" "),
+        keep_trials: false,
         reproduce_by_name: false,
     })
 }

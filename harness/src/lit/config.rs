@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What runs the tests of a folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Format {
     /// Nothing was said: such a test cannot be run.
-    #[default]
     None,
     /// Files with `RUN` lines.
     Shell {
@@ -37,12 +36,21 @@ pub enum Format {
         suffixes: Vec<String>,
         /// Words before the executable.
         run_under: Vec<String>,
+        /// Runs executables that end in `.py`.
+        #[serde(default)]
+        python: Option<String>,
     },
     /// A class of the suite's own, which only Python can run.
     Python {
         /// Its name.
         class: String,
     },
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self::Shell { external: false, substitutions: Vec::new(), preamble: Vec::new() }
+    }
 }
 
 /// A substitution as it is written down.
@@ -74,7 +82,7 @@ impl FrozenSubstitution {
 }
 
 /// The configuration of a folder as it is written down.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Frozen {
     /// Ends of the names of test files.
@@ -105,6 +113,27 @@ pub struct Frozen {
     pub environment: BTreeMap<String, String>,
     /// Substitutions in order.
     pub substitutions: Vec<FrozenSubstitution>,
+}
+
+impl Default for Frozen {
+    fn default() -> Self {
+        Self {
+            suffixes: BTreeSet::new(),
+            excludes: BTreeSet::new(),
+            unsupported: false,
+            features: BTreeSet::new(),
+            limit_to_features: BTreeSet::new(),
+            pipefail: true,
+            format: Format::default(),
+            recursion: None,
+            standalone: false,
+            timeout: 0,
+            retries: None,
+            parallelism_group: None,
+            environment: BTreeMap::new(),
+            substitutions: Vec::new(),
+        }
+    }
 }
 
 /// The configuration of a folder.

@@ -1,9 +1,17 @@
-//! Which tests there are: by a `runproof.toml` in lit's dialect, or by lit's own configuration files.
+//! Which tests there are: by a `runproof.toml` in lit's dialect, or by lit's own configuration files. Of the two the nearer
+//! one counts, and of two in one folder the `runproof.toml`.
 
-use super::config::Test;
+use super::config::{Format, Frozen, FrozenSubstitution, SuiteInfo, Test};
+use super::frozen_suite::{Folders, roots};
 use super::python::{self, NoAnswer, Question};
-use std::collections::BTreeMap;
+use crate::diag::Problem;
+use crate::suite::config::{self, Dialect, FolderConfig};
+use crate::suite::discover::{Suite, show};
+use crate::suite::features::{Features, KindState};
+use crate::suite::{Settings, tools};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The tests of some places.
 #[derive(Debug, Default)]
@@ -16,6 +24,8 @@ pub struct Discovered {
     pub coverage: bool,
     /// Warnings that were given on the way.
     pub warnings: u32,
+    /// Some suite's configuration was written down before: parameters do not reach it.
+    pub frozen: bool,
 }
 
 impl Discovered {
@@ -24,6 +34,7 @@ impl Discovered {
         self.groups.append(&mut other.groups);
         self.coverage |= other.coverage;
         self.warnings += other.warnings;
+        self.frozen |= other.frozen;
     }
 }
 
@@ -34,10 +45,24 @@ impl Discovered {
 pub fn discover(question: &Question) -> Result<Discovered, NoAnswer> {
     let mut discovered = Discovered::default();
     let mut for_python = Vec::new();
+    let mut known: BTreeMap<PathBuf, FrozenSuite> = BTreeMap::new();
     for path in &question.paths {
-        match frozen_suite(path) {
-            Some(_) => {}
-            None => for_python.push(path.clone()),
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let absolute = super::shell::normal(&absolute);
+        let Some(home) = home_of(&absolute, question.prefix()) else {
+            for_python.push(path.clone());
+            continue;
+        };
+        if !known.contains_key(&home) {
+            known.insert(home.clone(), FrozenSuite::open(&home, question)?);
+        }
+        let Some(suite) = known.get(&home) else { continue };
+        let before = discovered.tests.len();
+        let place = suite.path_of(&absolute);
+        discovered.add(suite.tests(&place, question)?);
+        if discovered.tests.len() == before {
+            eprintln!("lit: warning: input '{}' contained no tests", path.display());
+            discovered.warnings += 1;
         }
     }
     if !for_python.is_empty() {
@@ -47,8 +72,229 @@ pub fn discover(question: &Question) -> Result<Discovered, NoAnswer> {
     Ok(discovered)
 }
 
-/// The nearest `runproof.toml` in lit's dialect at or above a place, unless one of lit's own files is nearer.
-fn frozen_suite(path: &Path) -> Option<PathBuf> {
-    let _ = path;
+/// The folder of the nearest `runproof.toml` in lit's dialect at or above a place, unless one of lit's own files is nearer.
+fn home_of(path: &Path, prefix: &str) -> Option<PathBuf> {
+    for folder in path.ancestors() {
+        if is_home(folder) {
+            return Some(folder.to_path_buf());
+        }
+        let own = ["site.cfg.py", "site.cfg", "cfg.py", "cfg"];
+        if own.iter().any(|end| folder.join(format!("{prefix}.{end}")).exists()) {
+            return None;
+        }
+    }
     None
+}
+
+/// Whether a folder has a `runproof.toml` in lit's dialect. One that cannot be read counts, so that its problem is told.
+fn is_home(folder: &Path) -> bool {
+    match std::fs::read_to_string(folder.join(config::FILE)) {
+        // The whole file is read when it is opened; here a look has to do, for large trees have many folders.
+        Ok(text) => text.lines().any(|line| {
+            let line = line.trim_start();
+            line.strip_prefix("dialect").is_some_and(|rest| rest.contains("\"lit\"") || rest.contains("'lit'"))
+        }),
+        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+    }
+}
+
+/// A suite whose configuration is in a `runproof.toml`.
+#[derive(Debug)]
+pub struct FrozenSuite {
+    /// Folder of the file.
+    pub home: PathBuf,
+    /// Name and folders.
+    pub info: Arc<SuiteInfo>,
+    folders: Folders,
+    groups: BTreeMap<String, usize>,
+}
+
+impl FrozenSuite {
+    /// Reads the file of a folder.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn open(home: &Path, question: &Question) -> Result<Self, NoAnswer> {
+        let file = home.join(config::FILE);
+        let (source, config) = config::read(&file, &show(&file)).map_err(NoAnswer::Problems)?;
+        let name = config.suite.name.as_ref().map_or_else(
+            || home.file_name().map_or_else(|| "suite".to_owned(), |n| n.to_string_lossy().into_owned()),
+            |n| n.get_ref().clone(),
+        );
+        let (source_root, exec_root) = roots(&config.lit, home);
+        let suite = Suite {
+            root: source_root.clone(),
+            name: name.clone(),
+            configs: vec![FolderConfig { folder: String::new(), source, config }],
+            files: Vec::new(),
+            unclaimed: Vec::new(),
+        };
+        Self::of(&suite, home, SuiteInfo { name, source_root, exec_root }, question)
+    }
+
+    /// Of a suite that was read already.
+    ///
+    /// # Errors
+    /// A tool that is not there, a feature that cannot be decided.
+    pub fn of(suite: &Suite, home: &Path, info: SuiteInfo, question: &Question) -> Result<Self, NoAnswer> {
+        let section = &suite.config().lit;
+        let mut by_hand: BTreeMap<String, ByHand> = BTreeMap::new();
+        let folders = std::iter::once("").chain(section.folder.iter().flat_map(|f| &f.paths).map(String::as_str));
+        let mut shared: BTreeMap<usize, ByHand> = BTreeMap::new();
+        for folder in folders {
+            let inside = if folder.is_empty() { "x".to_owned() } else { format!("{folder}/x") };
+            let applying = crate::suite::discover::configs_for(suite, &inside).len();
+            if !shared.contains_key(&applying) || suite.configs.len() > 1 {
+                shared.insert(applying, ByHand::new(&Settings::for_file(suite, &inside))?);
+            }
+            if let Some(own) = shared.get(&applying) {
+                by_hand.insert(folder.to_owned(), own.clone());
+            }
+        }
+        let folders = Folders::new(section, &question.folders, |frozen, folder| {
+            if let Some(own) = by_hand.get(folder) {
+                own.apply(frozen);
+            }
+            if let Some(seconds) = question.timeout {
+                frozen.timeout = seconds;
+            }
+            if frozen.retries.is_none() {
+                frozen.retries = question.retries;
+            }
+        });
+        Ok(Self { home: home.to_path_buf(), info: Arc::new(info), folders, groups: section.groups.clone() })
+    }
+
+    /// A place as a path in the suite. It may be named by where the files are, where they run, or below the file's folder.
+    fn path_of(&self, place: &Path) -> String {
+        let real = place.canonicalize().unwrap_or_else(|_| place.to_path_buf());
+        let roots = [&self.info.exec_root, &self.info.source_root, &self.home];
+        let inside = [place, &real].into_iter().flat_map(|p| roots.iter().map(move |r| p.strip_prefix(r)));
+        inside.flatten().next().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// The configuration of a file.
+    pub fn test(&self, path: &str) -> Test {
+        let folder = path.rfind('/').map_or("", |at| &path[..at]);
+        Test::new(Arc::clone(&self.info), path.to_owned(), Arc::clone(self.folders.of(folder)))
+    }
+
+    /// The tests at or below a path in the suite.
+    ///
+    /// # Errors
+    /// A suite inside it cannot be read.
+    pub fn tests(&self, path: &str, question: &Question) -> Result<Discovered, NoAnswer> {
+        let mut found = Discovered { groups: self.groups.clone(), frozen: true, ..Discovered::default() };
+        let place = self.info.source_root.join(path);
+        if place.is_dir() {
+            self.walk(path.trim_end_matches('/'), &mut found, question)?;
+        } else if place.exists() {
+            let test = self.test(path);
+            let name = path.rsplit('/').next().unwrap_or(path);
+            if test.config.frozen.standalone || is_test(name, &test.config.frozen) {
+                found.tests.push(test);
+            }
+        }
+        Ok(found)
+    }
+
+    fn walk(&self, path: &str, found: &mut Discovered, question: &Question) -> Result<(), NoAnswer> {
+        let config = self.folders.of(path);
+        let frozen = &config.frozen;
+        if frozen.standalone {
+            return Ok(());
+        }
+        let Ok(entries) = std::fs::read_dir(self.info.source_root.join(path)) else { return Ok(()) };
+        let mut folders = Vec::new();
+        for entry in entries.flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let is_folder = match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
+                Ok(kind) => kind.is_dir(),
+                Err(_) => continue,
+            };
+            let inside = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+            if is_folder {
+                if !matches!(name.as_str(), "Output" | ".svn" | ".git") && !frozen.excludes.contains(&name) {
+                    folders.push(inside);
+                }
+            } else if !matches!(frozen.format, Format::None) && is_test(&name, frozen) {
+                found.tests.push(Test::new(Arc::clone(&self.info), inside, Arc::clone(config)));
+            }
+        }
+        for folder in folders {
+            let places = [self.info.exec_root.join(&folder), self.info.source_root.join(&folder)];
+            match places.iter().find(|p| **p != self.home && is_home(p)) {
+                Some(home) => {
+                    let suite = Self::open(home, question)?;
+                    if suite.info != self.info {
+                        found.add(suite.tests("", question)?);
+                    }
+                }
+                None => self.walk(&folder, found, question)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_test(name: &str, frozen: &Frozen) -> bool {
+    !name.starts_with('.')
+        && !frozen.excludes.contains(name)
+        && frozen.suffixes.iter().any(|suffix| name.ends_with(suffix.as_str()))
+}
+
+/// What `[features]`, `[tools]`, `[substitutions]` and `[environment]` add to what lit's configuration came to.
+#[derive(Clone, Debug)]
+struct ByHand {
+    features: BTreeSet<String>,
+    substitutions: Vec<FrozenSubstitution>,
+    environment: BTreeMap<String, String>,
+}
+
+impl ByHand {
+    fn new(settings: &Settings) -> Result<Self, NoAnswer> {
+        let features = Features::determine(settings, &BTreeSet::new(), &[], |kind| KindState::Broken {
+            why: format!("a device of kind `{kind}` is no feature of a suite in lit's dialect"),
+        });
+        if let Some((name, why)) = features.broken.first_key_value() {
+            let problem = Problem::new("lit-configuration", format!("feature `{name}` cannot be decided: {why}"))
+                .help("mend `[features]`, or say `true` or `false`");
+            return Err(NoAnswer::Problems(vec![problem]));
+        }
+        let tools = tools::paths(settings, &[]).map_err(NoAnswer::Problems)?;
+        // Where lit's tool substitutions hold: a word of its own, not part of a path, an option or a file name.
+        let tool = |(name, path): (String, PathBuf)| {
+            let name = regex::escape(&name);
+            let pattern = format!(r"(?<![.\-\^/\\<])\b{name}\b(?![\-.])");
+            FrozenSubstitution::Text(pattern, path.display().to_string())
+        };
+        let mut own: Vec<(&String, &String)> = settings.substitutions.iter().collect();
+        own.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        let own = own.into_iter().map(|(n, v)| FrozenSubstitution::Text(regex::escape(n), v.clone()));
+        let passed = settings.environment.pass.iter();
+        let passed = passed.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+        Ok(Self {
+            // The facts of the host are lit's business here: only what the file names is added.
+            features: features
+                .present
+                .iter()
+                .filter(|f| settings.features.contains_key(*f))
+                .cloned()
+                .collect(),
+            substitutions: own.chain(tools.into_iter().map(tool)).collect(),
+            environment: passed.chain(settings.environment.set.clone()).collect(),
+        })
+    }
+
+    fn apply(&self, frozen: &mut Frozen) {
+        frozen.features.extend(self.features.iter().cloned());
+        frozen.substitutions.extend(self.substitutions.iter().cloned());
+        frozen.environment.extend(self.environment.iter().map(|(n, v)| (n.clone(), v.clone())));
+    }
+}
+
+/// Whether a configuration is in lit's dialect.
+pub fn is_lit(config: &config::Config) -> bool {
+    config.suite.dialect.as_ref().is_some_and(|d| *d.get_ref() == Dialect::Lit)
 }

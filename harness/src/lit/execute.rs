@@ -1,6 +1,7 @@
 //! One test: read, decided, run, given lit's result.
 
 use super::config::{Format, Test};
+use super::googletest::{self, Case, How};
 use super::log::Log;
 use super::shell::{Abort, Shell, State};
 use crate::process::{End, Interrupt, Limits};
@@ -107,8 +108,8 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// Features that it requires and that are missing.
     pub missing: Vec<String>,
-    /// Results of the parts of a test that has parts: name, result, output, seconds.
-    pub parts: Vec<(String, Code, String, f64)>,
+    /// What stands in its place in lists and reports: the cases of a program that ran to its end.
+    pub cases: Option<Vec<Case>>,
 }
 
 impl Outcome {
@@ -121,7 +122,7 @@ impl Outcome {
             allowed: 1,
             elapsed: Duration::ZERO,
             missing: Vec::new(),
-            parts: Vec::new(),
+            cases: None,
         }
     }
 }
@@ -141,6 +142,10 @@ pub struct Context {
     pub coverage: bool,
     /// Expected failures are left out.
     pub exclude_xfail: bool,
+    /// Tests are parts of programs with googletest's cases, not whole ones.
+    pub gtest_sharding: bool,
+    /// Such programs run their cases in random order.
+    pub shuffle: bool,
     /// Ends everything.
     pub interrupt: Interrupt,
 }
@@ -154,16 +159,95 @@ pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome>
             file.run()?
         }
         Format::None => Outcome::new(Code::Unresolved, "The test has no format.\n"),
-        Format::Executable | Format::Googletest { .. } | Format::Python { .. } => {
-            other(test, context)
+        Format::Googletest { run_under, python, .. } => {
+            let how = How { run_under, python: python.as_deref() };
+            plain(test, googletest::run(test, number, context, &how))?
+        }
+        Format::Executable => plain(test, executable(test, number, context))?,
+        Format::Python { class } => {
+            let why = format!("Tests of the format `{class}` are run by Python code of their suite, which only lit can call.\n");
+            Outcome::new(Code::Unresolved, why)
         }
     };
     outcome.elapsed = started.elapsed();
     Some(outcome)
 }
 
-fn other(test: &Test, _: &Context) -> Outcome {
-    Outcome::new(Code::Unresolved, format!("{:?} tests cannot be run", test.config.frozen.format))
+/// The outcome of a test without `RUN` lines, after what is expected of it.
+fn plain(test: &Test, ran: Result<Outcome, Abort>) -> Option<Outcome> {
+    let outcome = match ran {
+        Ok(outcome) => outcome,
+        Err(Abort::Interrupted) => return None,
+        Err(Abort::Exception(why) | Abort::Error { message: why, .. }) => exception(&why),
+    };
+    Some(match expected_to_fail(test, &[]) {
+        Ok(expected) => as_expected(outcome, expected),
+        Err(why) => Outcome::new(Code::Unresolved, why),
+    })
+}
+
+/// A program that passes by its exit status.
+fn executable(test: &Test, number: usize, context: &Context) -> Result<Outcome, Abort> {
+    if test.config.frozen.unsupported {
+        return Ok(Outcome::new(Code::Unsupported, ""));
+    }
+    let argv = [test.source().display().to_string()];
+    let done = super::pipeline::program(&super::pipeline::Program {
+        marker: &format!("{}/{number}", context.marker),
+        folder: &std::env::current_dir().unwrap_or_default(),
+        argv: &argv,
+        env: environment(test, context),
+        limit: None,
+        merged: false,
+        interrupt: &context.interrupt,
+    })
+    .map_err(|e| Abort::Exception(super::redirect::os_error(&e, &argv[0])))?;
+    if done.end == End::Interrupted {
+        return Err(Abort::Interrupted);
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(match done.status {
+        0 => Outcome::new(Code::Pass, ""),
+        _ => Outcome::new(Code::Fail, text(&done.stdout) + &text(&done.stderr)),
+    })
+}
+
+/// Whether a test is expected to fail, by what its file says and what is said of it from outside.
+pub(super) fn expected_to_fail(test: &Test, of_file: &[String]) -> Result<bool, String> {
+    if test.xfail_not {
+        return Ok(false);
+    }
+    for item in test.xfails.iter().chain(of_file) {
+        if item == "*" {
+            return Ok(true);
+        }
+        let holds = evaluate(item, &test.config.frozen.features);
+        if holds.map_err(|e| format!("Error in XFAIL list:\n{e}"))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn as_expected(mut outcome: Outcome, expected: bool) -> Outcome {
+    outcome.code = match outcome.code {
+        Code::Pass if expected => Code::Xpass,
+        Code::Fail if expected => Code::Xfail,
+        other => other,
+    };
+    outcome
+}
+
+/// The environment of a test.
+pub(super) fn environment(test: &Test, context: &Context) -> BTreeMap<String, String> {
+    let mut env = test.config.frozen.environment.clone();
+    if let Some(tmp) = &context.tmp {
+        for name in ["TMP", "TMPDIR", "TEMP", "TEMPDIR"] {
+            env.insert(name.to_owned(), tmp.display().to_string());
+        }
+    }
+    env.insert("LIT_CURRENT_TESTCASE".to_owned(), test.name());
+    env
 }
 
 /// A file with `RUN` lines.
@@ -195,45 +279,22 @@ impl Own<'_> {
             Ok(file) => file,
             Err(why) => return Some(Outcome::new(Code::Unresolved, why)),
         };
-        let expected = match self.expected_to_fail(&file) {
+        let expected = match expected_to_fail(self.test, &file.xfails) {
             Ok(expected) => expected,
             Err(why) => return Some(Outcome::new(Code::Unresolved, why)),
         };
-        let mut outcome = match self.gate(&file, expected) {
+        let outcome = match self.gate(&file, expected) {
             Ok(None) if self.context.no_execute => Outcome::new(Code::Pass, ""),
             Ok(None) => self.attempts(&file)?,
             Ok(Some(outcome)) => outcome,
             Err(why) => Outcome::new(Code::Unresolved, why),
         };
-        if expected {
-            outcome.code = match outcome.code {
-                Code::Pass => Code::Xpass,
-                Code::Fail => Code::Xfail,
-                other => other,
-            };
-        }
-        Some(outcome)
+        Some(as_expected(outcome, expected))
     }
 
     fn scan(&self, bytes: &[u8]) -> Result<LitFile, String> {
         // A preamble is a script already.
         if self.preamble.is_empty() { scan(bytes) } else { scan_without_script(bytes) }
-    }
-
-    fn expected_to_fail(&self, file: &LitFile) -> Result<bool, String> {
-        if self.test.xfail_not {
-            return Ok(false);
-        }
-        for item in self.test.xfails.iter().chain(&file.xfails) {
-            if item == "*" {
-                return Ok(true);
-            }
-            let holds = evaluate(item, &self.test.config.frozen.features);
-            if holds.map_err(|e| format!("Error in XFAIL list:\n{e}"))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     fn gate(&self, file: &LitFile, expected: bool) -> Result<Option<Outcome>, String> {
@@ -391,7 +452,7 @@ impl Own<'_> {
         let mut shell = Shell {
             state: State {
                 cwd: folder.to_path_buf(),
-                env: Arc::new(self.environment()),
+                env: Arc::new(environment(self.test, self.context)),
                 umask: None,
                 limits: Limits::default(),
                 limited: false,
@@ -452,17 +513,6 @@ impl Own<'_> {
         Ok(Attempt { code, status: status.unwrap_or(-9), timeout, log: log.text, stderr: String::new() })
     }
 
-    fn environment(&self) -> BTreeMap<String, String> {
-        let mut env = self.test.config.frozen.environment.clone();
-        if let Some(tmp) = &self.context.tmp {
-            for name in ["TMP", "TMPDIR", "TEMP", "TEMPDIR"] {
-                env.insert(name.to_owned(), tmp.display().to_string());
-            }
-        }
-        env.insert("LIT_CURRENT_TESTCASE".to_owned(), self.test.name());
-        env
-    }
-
     /// Hands the script to a real shell.
     fn external(&self, script: &[String], folder: &Path, tmp: &Path) -> Result<Attempt, Abort> {
         use runproof_directives::lit::python::quote;
@@ -498,8 +548,9 @@ impl Own<'_> {
             marker: &marker,
             folder,
             argv: &[shell.display().to_string(), path.display().to_string()],
-            env: self.environment(),
+            env: environment(self.test, self.context),
             limit,
+            merged: false,
             interrupt: &self.context.interrupt,
         })
         .map_err(|e| failed(&e))?;

@@ -3,6 +3,7 @@
 # can see.
 # Everything that lit prints on the way is for the user. Status 77: this Python has no lit.
 import json
+import shlex
 import sys
 
 try:
@@ -10,6 +11,7 @@ try:
     import lit.main
     import lit.discovery
     import lit.util
+    import lit.TestingConfig
 except ImportError:
     sys.exit(77)
 
@@ -21,6 +23,21 @@ seen = {}
 lit.util.killProcessAndChildrenIsSupported = lambda: (True, "")
 
 find = lit.discovery.find_tests_for_inputs
+local = lit.discovery.getLocalConfig
+load = lit.TestingConfig.TestingConfig.load_from_path
+folders = {}
+
+
+def local_config(suite, path, *arguments):
+    config = local(suite, path, *arguments)
+    folders[(id(suite), tuple(path))] = (suite, config)
+    return config
+
+
+def load_from_path(self, path, *arguments):
+    if not hasattr(self, "_runproof_file"):
+        self._runproof_file = path
+    return load(self, path, *arguments)
 
 
 def find_tests(lit_config, *arguments):
@@ -55,35 +72,44 @@ def test_format(value):
     if own.endswith("base.ExecutableTest"):
         return {"kind": "executable"}
     if own.endswith("googletest.GoogleTest"):
-        listed = lambda v: sorted(v) if not isinstance(v, str) else [v]
+        listed = lambda v: [v] if isinstance(v, str) else sorted(v or [])
+        under = getattr(value, "run_under", None) or []
         return {
             "kind": "googletest",
             "sub_dirs": listed(value.test_sub_dirs),
-            "prefixes": listed(getattr(value, "test_prefixes", [""])),
+            "prefixes": listed(getattr(value, "test_prefixes", None)),
             "suffixes": listed(value.test_suffixes),
-            "run_under": [text(s) for s in getattr(value, "run_under", [])],
+            "run_under": [text(s) for s in (under if isinstance(under, list) else shlex.split(under))],
+            "python": sys.executable,
         }
     return {"kind": "python", "class": type(value).__name__}
 
 
 def write(tests, *arguments):
-    suites, configs, known, listed = [], [], {}, []
-    for test in tests:
-        suite = ("suite", id(test.suite))
-        if suite not in known:
-            known[suite] = len(suites)
+    suites, configs, known = [], [], {}
+
+    def number(suite):
+        key = ("suite", id(suite))
+        if key not in known:
+            known[key] = len(suites)
             suites.append({
-                "name": text(test.suite.name), "source_root": text(test.suite.source_root),
-                "exec_root": text(test.suite.exec_root), "config": config(test.suite.config, configs, known),
+                "name": text(suite.name), "source_root": text(suite.source_root), "exec_root": text(suite.exec_root),
+                "file": text(getattr(suite.config, "_runproof_file", "")),
             })
-        path = "/".join(test.path_in_suite)
-        listed.append([known[suite], path, config(test.config, configs, known)])
+        return known[key]
+
+    listed = [[number(t.suite), "/".join(t.path_in_suite), config(t.config, configs, known)] for t in tests]
+    visited = [
+        [number(suite), "/".join(path), config(value, configs, known)]
+        for (_, path), (suite, value) in folders.items()
+    ]
     whole = seen["lit_config"]
     data = {
         "version": lit.__version__,
         "suites": suites,
         "configs": configs,
         "tests": listed,
+        "folders": visited,
         "groups": {text(k): v for k, v in getattr(whole, "parallelism_groups", {}).items() if v is not None},
         "coverage": bool(getattr(whole, "per_test_coverage", False)),
         "warnings": whole.numWarnings,
@@ -116,5 +142,7 @@ def config(value, configs, known):
 
 
 lit.discovery.find_tests_for_inputs = find_tests
+lit.discovery.getLocalConfig = local_config
+lit.TestingConfig.TestingConfig.load_from_path = load_from_path
 lit.main.print_discovered = write
 lit.main.main()

@@ -620,6 +620,8 @@ pub(super) struct Program<'a> {
     pub argv: &'a [String],
     pub env: BTreeMap<String, String>,
     pub limit: Option<Duration>,
+    /// Standard error goes to standard output.
+    pub merged: bool,
     pub interrupt: &'a Interrupt,
 }
 
@@ -636,7 +638,10 @@ pub(super) struct ProgramDone {
 pub(super) fn program(program: &Program<'_>) -> io::Result<ProgramDone> {
     let scope = Scope::enter_untied(program.marker, program.folder);
     let (out, out_writer) = io::pipe()?;
-    let (err, err_writer) = io::pipe()?;
+    let (err, mut err_writer) = io::pipe()?;
+    if program.merged {
+        err_writer = out_writer.try_clone()?;
+    }
     let mut captures = [Capture::new(out)?, Capture::new(err)?];
     let mut process = Process::new(&program.argv[0]);
     process.args(&program.argv[1..]).env_clear().envs(&program.env).current_dir(program.folder);

@@ -8,7 +8,7 @@ use crate::diag::Problem;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const FREEZE: &str = include_str!("freeze.py");
@@ -20,12 +20,51 @@ const NO_LIT: i32 = 77;
 pub struct Question {
     /// Folders and files of suites.
     pub paths: Vec<PathBuf>,
-    /// lit's arguments that a configuration can see: `-D`, `--path`, `--config-prefix` and the like.
-    pub arguments: Vec<OsString>,
-    /// A Python to ask before those that are looked for.
-    pub python: Option<PathBuf>,
+    /// Parameters, `NAME=VALUE`.
+    pub params: Vec<String>,
+    /// Folders to put before PATH.
+    pub folders: Vec<PathBuf>,
+    /// First part of the names of lit's files; `lit` unless given.
+    pub config_prefix: Option<String>,
+    /// Seconds a test may take, over what suites say.
+    pub timeout: Option<u64>,
+    /// How often a test that failed is run again when nothing else says.
+    pub retries: Option<u32>,
+    /// `error`, `warning` or `note`: the least important of lit's messages that is shown.
+    pub level: Option<&'static str>,
+    /// lit says which files it reads.
+    pub debug: bool,
+    /// Programs with googletest's cases are tests as a whole, not in parts.
+    pub whole_programs: bool,
     /// Name of the program in messages; `lit` when it is empty.
     pub program: String,
+}
+
+impl Question {
+    /// First part of the names of lit's files.
+    pub fn prefix(&self) -> &str {
+        self.config_prefix.as_deref().unwrap_or("lit")
+    }
+
+    /// lit's arguments that a configuration can see.
+    fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        arguments.extend(self.params.iter().map(|p| format!("--param={p}").into()));
+        for folder in &self.folders {
+            arguments.extend(["--path".into(), folder.into()]);
+        }
+        let options = [
+            self.config_prefix.as_ref().map(|p| format!("--config-prefix={p}")),
+            self.timeout.map(|t| format!("--timeout={t}")),
+            self.retries.map(|r| format!("--max-retries-per-test={r}")),
+            self.level.map(|l| format!("--diagnostic-level={l}")),
+            self.debug.then(|| "--debug".to_owned()),
+            self.whole_programs.then(|| "--no-gtest-sharding".to_owned()),
+        ];
+        arguments.extend(options.into_iter().flatten().map(OsString::from));
+        arguments.extend(self.paths.iter().map(Into::into));
+        arguments
+    }
 }
 
 /// What lit said.
@@ -33,12 +72,14 @@ pub struct Question {
 pub struct Answer {
     /// Version of the lit that was asked.
     pub version: String,
-    /// Suites with the number of their own configuration.
+    /// Suites.
     pub suites: Vec<AnswerSuite>,
     /// Configurations.
     pub configs: Vec<Frozen>,
     /// Number of the suite, path in the suite, number of the configuration.
     pub tests: Vec<(usize, String, usize)>,
+    /// Every folder that was looked into, in the same way.
+    pub folders: Vec<(usize, String, usize)>,
     /// Size of each parallelism group.
     pub groups: BTreeMap<String, usize>,
     /// Each command writes a profile of its own.
@@ -47,14 +88,14 @@ pub struct Answer {
     pub warnings: u32,
 }
 
-/// A suite with the number of its own configuration.
+/// A suite and where its configuration was found.
 #[derive(Clone, Debug, Deserialize)]
 pub struct AnswerSuite {
     /// The suite.
     #[serde(flatten)]
     pub info: SuiteInfo,
-    /// Configuration of its root.
-    pub config: usize,
+    /// lit's configuration file.
+    pub file: PathBuf,
 }
 
 /// Why there is no answer.
@@ -62,8 +103,8 @@ pub struct AnswerSuite {
 pub enum NoAnswer {
     /// lit has said why, and ended with this status.
     Ended(i32),
-    /// It could not be asked.
-    Problem(Box<Problem>),
+    /// It could not be asked, or the suite's own file is wrong.
+    Problems(Vec<Problem>),
 }
 
 impl From<Answer> for Discovered {
@@ -77,7 +118,7 @@ impl From<Answer> for Discovered {
                 Some(Test::new(Arc::clone(suites.get(suite)?), path, Arc::clone(configs.get(config)?)))
             })
             .collect();
-        Self { tests, groups: answer.groups, coverage: answer.coverage, warnings: answer.warnings }
+        Self { tests, groups: answer.groups, coverage: answer.coverage, warnings: answer.warnings, frozen: false }
     }
 }
 
@@ -93,10 +134,9 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
         .map_err(|e| problem(format!("`{}` cannot be written: {e}", script.display())))?;
     let program = if question.program.is_empty() { "lit" } else { &question.program };
     let mut tried = Vec::new();
-    for python in interpreters(question.python.as_deref()) {
+    for python in interpreters() {
         let mut arguments: Vec<OsString> = vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
-        arguments.extend(question.arguments.iter().cloned());
-        arguments.extend(question.paths.iter().map(Into::into));
+        arguments.extend(question.arguments());
         let ran = duct::cmd(&python, arguments).stdin_null().unchecked().run();
         match ran.map(|done| done.status.code()) {
             Ok(Some(0)) if out.is_file() => {
@@ -112,15 +152,15 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
     let why = if tried.is_empty() { "no Python is on PATH".to_owned() } else { tried.join("; ") };
     let problem = Problem::new("lit-missing", format!("this suite's configuration is Python, and no lit is there to read it: {why}"))
         .help("install lit (`pip install lit`), name its Python with RUNPROOF_PYTHON, or move the suite over with `runproof migrate` where lit is installed");
-    Err(NoAnswer::Problem(Box::new(problem)))
+    Err(NoAnswer::Problems(vec![problem]))
 }
 
 fn problem(why: String) -> NoAnswer {
-    NoAnswer::Problem(Box::new(Problem::new("lit-configuration", why)))
+    NoAnswer::Problems(vec![Problem::new("lit-configuration", why)])
 }
 
 /// Pythons that may have lit, the best first.
-fn interpreters(named: Option<&Path>) -> Vec<PathBuf> {
+fn interpreters() -> Vec<PathBuf> {
     let of_program = |name: &str| {
         let first = std::fs::read_to_string(which::which(name).ok()?).ok()?;
         let line = first.lines().next()?.strip_prefix("#!")?.trim().to_owned();
@@ -129,7 +169,6 @@ fn interpreters(named: Option<&Path>) -> Vec<PathBuf> {
     };
     let mut found: Vec<PathBuf> = Vec::new();
     let candidates = [
-        named.map(Path::to_path_buf),
         std::env::var_os("RUNPROOF_PYTHON").map(PathBuf::from),
         // A path of modules is meant for the Python that is called by its name.
         std::env::var_os("PYTHONPATH").and_then(|_| which::which("python3").ok()),

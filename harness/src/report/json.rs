@@ -29,7 +29,7 @@ impl<W: Write + Send> Reporter for Json<W> {
                 "placement_bearing": summary.placement_bearing,
                 "failed": summary.failed.iter().map(|(n, s, r)| json!({"test": n, "state": s, "reason": r})).collect::<Vec<_>>(),
                 "flaky": summary.flaky.iter().map(|(n, _)| n).collect::<Vec<_>>(),
-                "weak": summary.weak,
+                "weak": summary.weak.iter().map(|(name, _)| name).collect::<Vec<_>>(),
                 "exit_only": summary.exit_only,
                 "unclaimed": summary.unclaimed,
                 "interrupted": summary.interrupted,

@@ -160,7 +160,11 @@ impl<W: Write + Send> Pretty<W> {
             "flaky (passed after a retry)",
             summary.flaky.iter().map(|(n, r)| format!("{n}{}", dash(r))),
         );
-        section(&mut text, "weak (their checks accept a foreign output)", summary.weak.iter().cloned());
+        section(
+            &mut text,
+            "weak (their checks accept a foreign output)",
+            summary.weak.iter().map(|(n, how)| format!("{n}{}", dash(how))),
+        );
         section(&mut text, "skipped", summary.skipped_lines());
         section(&mut text, "notes", summary.notes.iter().cloned());
         section(

@@ -32,8 +32,8 @@ pub struct Summary {
     pub failed: Vec<(String, State, String)>,
     /// Names of flaky tests with how the attempts went.
     pub flaky: Vec<(String, String)>,
-    /// Names of tests whose checks accept a foreign output.
-    pub weak: Vec<String>,
+    /// Names of tests whose checks accept a foreign output, with which.
+    pub weak: Vec<(String, String)>,
     /// Tests that only look at exit statuses.
     pub exit_only: Vec<String>,
     /// Findings that do not refuse, by file.
@@ -82,7 +82,7 @@ impl Summary {
         }
         let passed = matches!(verdict.state, State::Passed | State::Flaky);
         if passed && record.result.strength.as_ref().is_some_and(|s| s.rejected < s.tried) {
-            self.weak.push(id(&record.key));
+            self.weak.push((id(&record.key), String::new()));
         }
     }
 

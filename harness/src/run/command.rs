@@ -121,7 +121,7 @@ impl<'r, 'p> Steps<'r, 'p> {
             Some(Err(e)) => Some(format!("the device cannot be locked: {e}")),
             _ => None,
         };
-        let (once, placement) = if let Some(why) = lock_trouble {
+        let (mut once, placement) = if let Some(why) = lock_trouble {
             (self.refused_to_start(step, role, &step.command, &why)?, None)
         } else if observe {
             let devices: Vec<_> = self.devices().iter().map(|d| d.wire.clone()).collect();
@@ -131,7 +131,7 @@ impl<'r, 'p> Steps<'r, 'p> {
         } else {
             (self.once(step, role, &step.command, &BTreeMap::new(), &|_| {})?, None)
         };
-        let mut ran = self.compare(step, &once)?;
+        let mut ran = self.compare(step, &mut once)?;
         ran.placement = placement;
         let held = ran.compared.points.is_empty();
         self.commands.push(once.command);

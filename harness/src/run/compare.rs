@@ -9,7 +9,7 @@ use crate::report::visible;
 use runproof_directives::model::{CommandStep, ExitExpectation, StdoutExpectation, TextLine};
 use runproof_directives::text::Numbers;
 use runproof_directives::{Source, Span, expect};
-use runproof_records::record::{Check, Exit, Strength};
+use runproof_records::record::{Check, Exit};
 
 /// What the comparisons of one command gave.
 #[derive(Clone, Debug, Default)]
@@ -206,17 +206,4 @@ fn report(compared: &expect::Compared, lines: &[TextLine], stream: &str, out: &m
 /// Whether the stdout expectation rejects an output.
 pub fn rejects(step: &CommandStep, output: &[u8]) -> bool {
     !expect::compare_stdout(&step.stdout, output).held
-}
-
-/// Tries foreign outputs on the expectations: the empty one, and another test's.
-pub fn strength(step: &CommandStep, own: &[u8], foreign: Option<&[u8]>) -> Option<Strength> {
-    if stdout_lines(&step.stdout).is_empty() {
-        return None;
-    }
-    let mut strength = Strength { rejected: 0, tried: 0 };
-    for other in [Some(&[][..]), foreign].into_iter().flatten().filter(|o| *o != own) {
-        strength.tried += 1;
-        strength.rejected += u32::from(rejects(step, other));
-    }
-    Some(strength).filter(|s| s.tried > 0)
 }

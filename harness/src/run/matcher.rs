@@ -48,6 +48,8 @@ pub struct Matched {
     pub checks: Vec<(u32, String, u32, bool)>,
     /// What did not hold: where, and one sentence.
     pub failures: Vec<(Span, String)>,
+    /// The checks and the input that they accepted, for trying them on others.
+    pub accepted: Option<(Box<CheckFile>, Vec<u8>)>,
 }
 
 #[derive(Debug)]
@@ -89,7 +91,8 @@ impl ExternalBuiltin for FileCheck {
         let _ = stderr.write_all(finished.stderr.as_bytes());
         if let (true, Some(matched)) = (own, finished.matched) {
             let (file, report) = *matched;
-            let kept = keep(&self.checks, &file, &report, &input);
+            let mut kept = keep(&self.checks, &file, &report, &input);
+            kept.accepted = (report.exit_status() == 0).then(|| (Box::new(file), input));
             self.matched.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
         }
         i32::from(finished.status)
@@ -120,5 +123,5 @@ fn keep(source: &Source, file: &CheckFile, report: &Report, input: &[u8]) -> Mat
         .iter()
         .map(|failure| (directives[failure.directive].span, subject.headline(failure)))
         .collect();
-    Matched { checks, failures }
+    Matched { checks, failures, accepted: None }
 }

@@ -15,6 +15,7 @@ mod matcher;
 mod outputs;
 pub mod placed;
 pub mod schedule;
+pub mod strength;
 mod surroundings;
 mod watch;
 
@@ -42,6 +43,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use strength::Trial;
 
 /// Folder for bundles and work files unless `--out` says otherwise.
 pub const OUTPUT_FOLDER: &str = "runproof-out";
@@ -69,6 +71,8 @@ pub struct Options {
     pub fleet_text: String,
     /// How to run one test alone: the words before its id.
     pub reproduce: String,
+    /// Checks are kept with the outputs that they accepted, for [`Run::take_trials`].
+    pub keep_trials: bool,
     /// The test is named as cargo's test targets name it.
     pub reproduce_by_name: bool,
 }
@@ -93,8 +97,12 @@ pub struct Run<'a> {
     serial: Locks,
     times: schedule::Times,
     interrupt: Interrupt,
-    /// The newest output of a passed test of each suite: a foreign output for the next one's checks.
+    /// The newest output that a test of each suite accepted: a foreign output for the next one's checks.
     foreign: Mutex<BTreeMap<usize, (String, Vec<u8>)>>,
+    /// Foreign outputs that the checks of a test accept, by its id.
+    accepted: Mutex<BTreeMap<String, Vec<String>>>,
+    /// Everything that held with what it accepted, when it is kept.
+    trials: Option<Mutex<Vec<Trial>>>,
     /// Digests of `EXPECT(identical)` outputs by file, target and line, with the variant that came first.
     identical: Mutex<BTreeMap<Identical, (String, Digest)>>,
     summary: Mutex<Summary>,
@@ -172,6 +180,8 @@ impl<'a> Run<'a> {
             times,
             interrupt,
             foreign: Mutex::default(),
+            accepted: Mutex::default(),
+            trials: options.keep_trials.then(Mutex::default),
             identical: Mutex::default(),
             summary: Mutex::new(summary),
             broken: Mutex::default(),
@@ -332,6 +342,11 @@ impl<'a> Run<'a> {
         let _ = std::fs::remove_dir(self.options.out.join("work").join(&self.id));
         point_latest(&self.options.out, &self.id);
         let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        for (test, how) in &mut summary.weak {
+            *how = accepted.get(test).map(|said| said.join("; ")).unwrap_or_default();
+        }
+        drop(accepted);
         summary.interrupted = interrupted;
         summary.wall_ms = self.opened.elapsed().as_millis();
         let counted: u64 = summary.states.values().sum();
@@ -353,6 +368,43 @@ impl<'a> Run<'a> {
         let mut known = self.identical.lock().unwrap_or_else(PoisonError::into_inner);
         let (first, of_first) = known.entry(key).or_insert_with(|| (item.key.test.clone(), digest.clone()));
         (of_first != digest).then(|| first.clone())
+    }
+
+    /// The newest output of another test of the suite.
+    fn foreign_to(&self, trial: &Trial) -> Option<(String, Vec<u8>)> {
+        let foreign = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
+        foreign.get(&trial.suite).filter(|(file, _)| *file != trial.file).cloned()
+    }
+
+    /// Leaves what checks accepted for the next test, and keeps it if everything is kept.
+    fn leave(&self, trial: Trial) {
+        if !trial.output.is_empty() {
+            let newest = (trial.file.clone(), trial.output.clone());
+            self.foreign.lock().unwrap_or_else(PoisonError::into_inner).insert(trial.suite, newest);
+        }
+        if let Some(trials) = &self.trials {
+            trials.lock().unwrap_or_else(PoisonError::into_inner).push(trial);
+        }
+    }
+
+    fn note_accepted(&self, trial: &Trial, tried: &[strength::Tried]) {
+        let accepted = tried.iter().filter(|t| !t.rejected);
+        let said: Vec<String> = accepted
+            .map(|t| format!("the checks of {}:{} also hold on {}", trial.file, trial.line, t.what))
+            .collect();
+        if !said.is_empty() {
+            let mut all = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+            all.entry(trial.test.clone()).or_default().extend(said);
+        }
+    }
+
+    /// Everything that held with what it accepted, in the order of the tests; empty unless it was kept.
+    pub fn take_trials(&self) -> Vec<Trial> {
+        let mut trials = self.trials.as_ref().map_or_else(Vec::new, |trials| {
+            std::mem::take(&mut *trials.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        trials.sort_by(|a, b| (&a.test, a.line).cmp(&(&b.test, b.line)));
+        trials
     }
 
     /// Asks the bundle's writer; `None` when the bundle is closed.

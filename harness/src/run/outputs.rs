@@ -4,6 +4,7 @@ use super::attempt::Stopped;
 use super::command::{Once, Steps};
 use super::compare::{self, Compared};
 use super::judge::{Trouble, ended_by_itself};
+use super::strength::{self, Oracle, Trial};
 use crate::report::failure::Point;
 use crate::shell::{CommandOutcome, Program};
 use runproof_directives::Span;
@@ -44,7 +45,7 @@ pub struct Ran {
 }
 
 impl Steps<'_, '_> {
-    pub(super) fn compare(&self, step: &CommandStep, once: &Once) -> Result<Ran, Stopped> {
+    pub(super) fn compare(&self, step: &CommandStep, once: &mut Once) -> Result<Ran, Stopped> {
         let file = self.run.plan.file(self.item);
         let mut compared = Compared::default();
         let keyword = if step.exec { "EXEC_RUN" } else { "RUN" };
@@ -61,8 +62,7 @@ impl Steps<'_, '_> {
         if ended_by_itself(&once.outcome.exit.exit) {
             let (out, err) = (once.command.stdout.bytes, once.command.stderr.bytes);
             let (reads_stdout, reads_stderr) = compare::reads(step);
-            let foreign = step.exec && out <= FOREIGN_BYTES;
-            let stdout = if reads_stdout || foreign {
+            let stdout = if reads_stdout {
                 self.read(&once.stdout, out, step.span, &mut compared)?
             } else {
                 Vec::new()
@@ -76,8 +76,8 @@ impl Steps<'_, '_> {
             outputs_came = self.files(step, once, &mut compared);
             self.identical(step, &once.command.stdout.digest, &mut compared);
             output_seen = compared.looked && (out > 0 || err > 0 || !step.files.is_empty());
-            if compared.points.is_empty() && step.exec {
-                strength = self.strength(step, stdout);
+            if compared.points.is_empty() {
+                strength = self.strength(self.trials(step, once, stdout));
             }
         }
         let mut notes: Vec<String> = once.command.leftovers.clone();
@@ -228,18 +228,42 @@ impl Steps<'_, '_> {
         }
     }
 
-    /// Tries the empty output and another test's on the expectations, and leaves this one for the next test.
-    pub(super) fn strength(&self, step: &CommandStep, stdout: Vec<u8>) -> Option<Strength> {
-        let mut foreign = self.run.foreign.lock().ok()?;
-        let name = &self.item.key.test;
-        let file = &self.run.plan.file(self.item).path;
-        let other =
-            foreign.get(&self.item.suite).filter(|(of, _)| of != file).map(|(_, bytes)| bytes.as_slice());
-        let strength = compare::strength(step, &stdout, other);
-        if stdout.len() as u64 <= FOREIGN_BYTES && !stdout.is_empty() && !name.is_empty() {
-            foreign.insert(self.item.suite, (file.clone(), stdout));
+    /// The checks of a command that held, each with what it accepted.
+    fn trials(&self, step: &CommandStep, once: &mut Once, stdout: Vec<u8>) -> Vec<Trial> {
+        let file = self.run.plan.file(self.item);
+        let trial = |oracle, line, output| Trial {
+            test: crate::report::id(&self.item.key),
+            suite: self.item.suite,
+            file: file.path.clone(),
+            line,
+            oracle,
+            output,
+        };
+        let mut trials = Vec::new();
+        if let Some(first) = compare::stdout_lines(&step.stdout).first() {
+            trials.push(trial(Oracle::Expect(step.stdout.clone()), first.line, stdout));
         }
-        strength
+        for matched in &mut once.matched {
+            let Some((checks, input)) = matched.accepted.take() else { continue };
+            let line = checks.directives().iter().map(|d| d.line).find(|line| *line > 0);
+            trials.push(trial(Oracle::Checks(checks), line.unwrap_or(step.line), input));
+        }
+        trials.retain(|t| t.output.len() as u64 <= FOREIGN_BYTES);
+        trials
+    }
+
+    /// Tries the empty output and another test's on what held, and leaves this output for the next test.
+    fn strength(&self, trials: Vec<Trial>) -> Option<Strength> {
+        let mut all = Vec::new();
+        for trial in trials {
+            let other = self.run.foreign_to(&trial);
+            let other = other.iter().map(|(file, bytes)| (file.as_str(), bytes.as_slice()));
+            let tried = strength::against_foreign(&trial, other);
+            self.run.note_accepted(&trial, &tried);
+            all.extend(tried);
+            self.run.leave(trial);
+        }
+        strength::sum(&all)
     }
 
     /// A run whose output the expectations must reject.

@@ -4,6 +4,7 @@
 //! makes sense for a whole suite (its name, its files) is refused there.
 
 use crate::diag::Problem;
+use crate::lit::frozen_suite::LitSection;
 use runproof_directives::{Source, Span};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ pub struct Config {
     pub report: ReportSection,
     /// `[environment]`: variables for every command of the suite.
     pub environment: EnvironmentSection,
+    /// `[lit]`: for suites in lit's dialect, what lit's own configuration came to.
+    pub lit: LitSection,
 }
 
 /// `[suite]`.
@@ -46,7 +49,7 @@ pub struct SuiteSection {
     pub files: Option<Vec<Spanned<String>>>,
     /// Globs of files that are no tests (inputs, goldens). They count as claimed.
     pub exclude: Option<Vec<Spanned<String>>>,
-    /// `strict` is the only dialect so far.
+    /// By which rules the files are read; `strict` unless given.
     pub dialect: Option<Spanned<Dialect>>,
     /// Command of files that only have `EXPECT:` lines.
     pub default_exec: Option<String>,
@@ -74,6 +77,8 @@ pub struct SuiteSection {
 pub enum Dialect {
     /// The closed grammar.
     Strict,
+    /// As lit reads them; every verdict is lit's.
+    Lit,
 }
 
 /// `expect`.

@@ -26,25 +26,51 @@ pub fn find(settings: &Settings, folders: &[PathBuf]) -> Result<BTreeMap<String,
     let mut tools = BTreeMap::new();
     let mut problems = Vec::new();
     for (name, (source, home)) in &settings.tools {
-        let (wanted, version) = match source {
-            ToolSource::Path(path) => (path, &[][..]),
-            ToolSource::Detailed(details) => (&details.path, details.version.as_slice()),
-        };
+        let (wanted, version) = asked(source);
         match locate(wanted, home, folders) {
             Some(path) => {
                 let record = describe(&path, name, version);
                 tools.insert(name.clone(), Tool { path, record });
             }
-            None => problems.push(
-                Problem::new("tool-missing", format!("tool `{name}` is not there: `{wanted}`"))
-                    .help(format!(
-                        "build it, put it on PATH, name its folder with `--tool-dir`, or mend `[tools] {name}`; looked in {}",
-                        folders.iter().map(|f| f.display().to_string()).chain(["PATH".to_owned()]).collect::<Vec<_>>().join(", ")
-                    )),
-            ),
+            None => problems.push(missing(name, wanted, folders)),
         }
     }
     if problems.is_empty() { Ok(tools) } else { Err(problems) }
+}
+
+/// Where every tool of some settings is, without a look into it.
+///
+/// # Errors
+/// As [`find`].
+pub fn paths(settings: &Settings, folders: &[PathBuf]) -> Result<BTreeMap<String, PathBuf>, Vec<Problem>> {
+    let mut found = BTreeMap::new();
+    let mut problems = Vec::new();
+    for (name, (source, home)) in &settings.tools {
+        let (wanted, _) = asked(source);
+        match locate(wanted, home, folders) {
+            Some(path) => {
+                found.insert(name.clone(), path);
+            }
+            None => problems.push(missing(name, wanted, folders)),
+        }
+    }
+    if problems.is_empty() { Ok(found) } else { Err(problems) }
+}
+
+fn asked(source: &ToolSource) -> (&str, &[String]) {
+    match source {
+        ToolSource::Path(path) => (path, &[]),
+        ToolSource::Detailed(details) => (&details.path, &details.version),
+    }
+}
+
+fn missing(name: &str, wanted: &str, folders: &[PathBuf]) -> Problem {
+    let looked: Vec<String> =
+        folders.iter().map(|f| f.display().to_string()).chain(["PATH".to_owned()]).collect();
+    Problem::new("tool-missing", format!("tool `{name}` is not there: `{wanted}`")).help(format!(
+        "build it, put it on PATH, name its folder with `--tool-dir`, or mend `[tools] {name}`; looked in {}",
+        looked.join(", ")
+    ))
 }
 
 fn locate(wanted: &str, home: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
