@@ -94,7 +94,8 @@ fn is_home(folder: &Path) -> bool {
             let line = line.trim_start();
             line.strip_prefix("dialect").is_some_and(|rest| rest.contains("\"lit\"") || rest.contains("'lit'"))
         }),
-        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+        // A test that is named is no folder.
+        Err(e) => !matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory),
     }
 }
 
