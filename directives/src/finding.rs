@@ -7,6 +7,8 @@ use crate::source::Span;
 pub enum Severity {
     /// Listed; the file is run.
     Note,
+    /// A refusal that the suite's baseline knows: listed; the file is run.
+    Known,
     /// The file is refused: nothing of it is run.
     Refusal,
 }

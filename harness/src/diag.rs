@@ -67,7 +67,7 @@ pub fn finding(source: &Source, finding: &Finding, style: Style) -> String {
     let text = Text::of(source, finding);
     let level = match finding.severity {
         Severity::Refusal => Level::ERROR,
-        Severity::Note => Level::NOTE,
+        Severity::Note | Severity::Known => Level::NOTE,
     };
     let mut snippet = text
         .snippet(source)

@@ -49,8 +49,24 @@ pub enum Command {
     Reference(ReferenceArgs),
     /// Match standard input against the check lines of a file, as LLVM's FileCheck does.
     Filecheck(FilecheckArgs),
+    /// Move a suite that was written for lit: write its configuration and a baseline, run both and compare.
+    Migrate(MigrateArgs),
     /// Run suites written for lit, with lit's arguments, result lines and verdicts.
     Lit(Box<LitArgs>),
+}
+
+/// `migrate`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct MigrateArgs {
+    /// Folders of suites: those that lit is called with.
+    #[arg(required = true, value_name = "SUITE")]
+    pub suite: Vec<PathBuf>,
+    /// A parameter that configurations can ask for, as lit has it. May be repeated.
+    #[arg(short = 'D', long = "param", value_name = "NAME=VAL")]
+    pub param: Vec<String>,
+    /// Write the files only: do not run the suite with lit and with runproof.
+    #[arg(long)]
+    pub no_run: bool,
 }
 
 /// `filecheck`.

@@ -16,7 +16,7 @@ pub fn run(args: &LintArgs, style: Style) -> Result<Status, Failed> {
     for (source, finding) in findings(&setup.plan) {
         match finding.severity {
             Severity::Refusal => refusals += 1,
-            Severity::Note => notes += 1,
+            Severity::Note | Severity::Known => notes += 1,
         }
         print(&format!("{}\n", render(source, finding, args.format, style)));
     }

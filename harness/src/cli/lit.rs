@@ -425,15 +425,13 @@ fn run_tests(
     };
     let limit = args.param.iter().rev().find_map(|p| p.strip_prefix("output_limit="));
     let context = Context {
-        marker: format!("lit/{}/{:x}", std::process::id(), utc_nanos()),
-        tmp: tmp.as_ref().map(|t| t.path().to_path_buf()),
         no_execute: args.no_execute,
         output_limit: limit.and_then(|l| l.parse().ok()).unwrap_or(crate::lit::execute::OUTPUT_LIMIT),
         coverage,
         exclude_xfail: args.exclude_xfail,
         gtest_sharding: args.gtest_sharding(),
         shuffle: order_of(args) == Order::Random,
-        interrupt,
+        ..Context::new("lit", tmp.as_ref().map(|t| t.path().to_path_buf()), interrupt)
     };
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = args.workers.map_or(available, usize::from).min(selected.len());
@@ -444,8 +442,8 @@ fn run_tests(
         groups,
     };
     let show = show(args);
-    let left = Outcome::new(Code::Excluded, "");
-    let mut outcomes: Vec<(Outcome, Option<Instant>)> = vec![(left, None); tests.len()];
+    let mut outcomes: Vec<(Outcome, Option<Instant>)> =
+        tests.iter().map(|_| (Outcome::new(Code::Excluded, ""), None)).collect();
     for index in selected {
         outcomes[*index].0.code = Code::Skipped;
     }
@@ -503,10 +501,6 @@ fn by_case(tests: Vec<Test>, done: &mut Done, selected: Vec<usize>) -> (Vec<Test
         }
     }
     (kept, chosen)
-}
-
-fn utc_nanos() -> u64 {
-    crate::process::now().utc
 }
 
 fn show(args: &LitArgs) -> Show {

@@ -12,6 +12,7 @@ mod lit;
 mod lit_args;
 mod lit_loudness;
 mod matrix;
+mod migrate;
 mod observe;
 mod reference;
 pub mod setup;
@@ -114,6 +115,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Reference(args) => reference::run(args),
         Command::Filecheck(args) => return filecheck::run(args),
+        Command::Migrate(args) => migrate::run(args),
         Command::Lit(args) => return lit::run(args, out),
     };
     match result {

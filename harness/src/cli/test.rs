@@ -134,14 +134,38 @@ fn notes(setup: &Setup) -> Vec<String> {
     let clashes = setup.plan.suites.iter().flat_map(|s| case_clashes(&s.suite.files)).map(|(one, other)| {
         format!("`{one}` and `{other}` differ only in letter case: they are one file on some hosts")
     });
-    super::lint::findings(&setup.plan)
+    let of_strict = setup.plan.suites.iter().filter(|s| s.suite.lit.is_none()).flat_map(|s| &s.files);
+    of_strict
+        .flat_map(|file| file.test.findings.iter().map(move |f| (&file.source, f)))
         .filter(|(_, f)| f.severity == runproof_directives::Severity::Note && f.code != "exit-only")
         .map(|(source, f)| {
             let (line, column) = source.position(f.span.start);
             format!("{}:{line}:{column}: {} [{}]", source.name, f.message, f.code)
         })
         .chain(clashes)
+        .chain(setup.plan.suites.iter().filter_map(listed))
         .collect()
+}
+
+/// The findings of a suite that are counted instead of listed: there may be thousands.
+fn listed(suite: &crate::plan::LoadedSuite) -> Option<String> {
+    use runproof_directives::Severity;
+    let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for finding in suite.files.iter().flat_map(|f| &f.test.findings) {
+        let counted = finding.severity == Severity::Known
+            || suite.suite.lit.is_some() && finding.severity == Severity::Note && finding.code != "exit-only";
+        if counted {
+            *counts.entry(finding.code).or_default() += 1;
+        }
+    }
+    let total: usize = counts.values().sum();
+    let due = suite.baseline.as_ref().map_or(0, |b| b.due(crate::suite::baseline::today()));
+    let due = if due > 0 { format!("; {due} lines of the baseline are past their review date") } else { String::new() };
+    let codes: Vec<String> = counts.iter().map(|(code, n)| format!("{code} {n}")).collect();
+    (total > 0).then(|| {
+        let name = &suite.suite.name;
+        format!("{name}: {total} findings ({}), listed by `runproof lint`{due}", codes.join(", "))
+    })
 }
 
 /// Tests that only look at exit statuses.

@@ -75,7 +75,7 @@ pub fn discover(question: &Question) -> Result<Discovered, NoAnswer> {
 /// The folder of the nearest `runproof.toml` in lit's dialect at or above a place, unless one of lit's own files is nearer.
 fn home_of(path: &Path, prefix: &str) -> Option<PathBuf> {
     for folder in path.ancestors() {
-        if is_home(folder) {
+        if home(folder) == Home::Lit {
             return Some(folder.to_path_buf());
         }
         let own = ["site.cfg.py", "site.cfg", "cfg.py", "cfg"];
@@ -86,16 +86,32 @@ fn home_of(path: &Path, prefix: &str) -> Option<PathBuf> {
     None
 }
 
-/// Whether a folder has a `runproof.toml` in lit's dialect. One that cannot be read counts, so that its problem is told.
-fn is_home(folder: &Path) -> bool {
+/// What the `runproof.toml` of a folder makes of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    /// There is none.
+    No,
+    /// A suite in lit's dialect.
+    Lit,
+    /// A suite in the strict dialect.
+    Strict,
+    /// Settings of a folder.
+    Folder,
+}
+
+/// Looks at the `runproof.toml` of a folder. One that cannot be read counts as lit's, so that its problem is told.
+fn home(folder: &Path) -> Home {
+    // The whole file is read when it is opened; here a look has to do, for large trees have many folders.
+    let has = |text: &str, key: &str, value: &str| {
+        text.lines().any(|l| l.trim_start().strip_prefix(key).is_some_and(|rest| rest.contains(value)))
+    };
     match std::fs::read_to_string(folder.join(config::FILE)) {
-        // The whole file is read when it is opened; here a look has to do, for large trees have many folders.
-        Ok(text) => text.lines().any(|line| {
-            let line = line.trim_start();
-            line.strip_prefix("dialect").is_some_and(|rest| rest.contains("\"lit\"") || rest.contains("'lit'"))
-        }),
-        // A test that is named is no folder.
-        Err(e) => !matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory),
+        Ok(text) if has(&text, "dialect", "lit") => Home::Lit,
+        Ok(text) if has(&text, "name", "=") || has(&text, "files", "=") => Home::Strict,
+        Ok(_) => Home::Folder,
+        // A test that is named by its path is no folder.
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Home::No,
+        Err(_) => Home::Lit,
     }
 }
 
@@ -125,6 +141,8 @@ impl FrozenSuite {
         let (source_root, exec_root) = roots(&config.lit, home);
         let suite = Suite {
             root: source_root.clone(),
+            home: home.to_path_buf(),
+            lit: None,
             name: name.clone(),
             configs: vec![FolderConfig { folder: String::new(), source, config }],
             files: Vec::new(),
@@ -225,13 +243,23 @@ impl FrozenSuite {
         }
         for folder in folders {
             let places = [self.info.exec_root.join(&folder), self.info.source_root.join(&folder)];
-            match places.iter().find(|p| **p != self.home && is_home(p)) {
-                Some(home) => {
-                    let suite = Self::open(home, question)?;
+            let inner = places.iter().filter(|p| **p != self.home).map(|p| (p, home(p)));
+            match inner.into_iter().find(|(_, home)| *home != Home::No) {
+                Some((place, Home::Lit)) => {
+                    let suite = Self::open(place, question)?;
                     if suite.info != self.info {
                         found.add(suite.tests("", question)?);
                     }
                 }
+                Some((place, Home::Folder)) => {
+                    let file = place.join(config::FILE);
+                    let text = format!("`{}` has no effect: it lies in a suite in lit's dialect", show(&file));
+                    let problem = Problem::new("bad-config", text)
+                        .help("write what differs in that folder under `[[lit.folder]]` of the suite's own file");
+                    return Err(NoAnswer::Problems(vec![problem]));
+                }
+                // A suite of its own: it is run when it is named.
+                Some(_) => {}
                 None => self.walk(&folder, found, question)?,
             }
         }

@@ -1,8 +1,8 @@
 //! One test: read, decided, run, given lit's result.
 
-use super::config::{Format, Test};
+use super::config::{Format, Frozen, Test};
 use super::googletest::{self, Case, How};
-use super::log::Log;
+use super::log::{LineRan, Log};
 use super::shell::{Abort, Shell, State};
 use crate::process::{End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
@@ -94,7 +94,7 @@ impl Code {
 }
 
 /// How a test came out.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Outcome {
     /// lit's result.
     pub code: Code,
@@ -110,6 +110,12 @@ pub struct Outcome {
     pub missing: Vec<String>,
     /// What stands in its place in lists and reports: the cases of a program that ran to its end.
     pub cases: Option<Vec<Case>>,
+    /// What was run, when it is kept.
+    pub lines: Vec<LineRan>,
+    /// Exit status of the script.
+    pub status: i32,
+    /// Seconds that it could take; 0 for no limit.
+    pub limit: u64,
 }
 
 impl Outcome {
@@ -123,6 +129,9 @@ impl Outcome {
             elapsed: Duration::ZERO,
             missing: Vec::new(),
             cases: None,
+            lines: Vec::new(),
+            status: 0,
+            limit: 0,
         }
     }
 }
@@ -146,8 +155,31 @@ pub struct Context {
     pub gtest_sharding: bool,
     /// Such programs run their cases in random order.
     pub shuffle: bool,
+    /// A test that failed is not run again here.
+    pub one_attempt: bool,
+    /// What was run is kept with its outputs.
+    pub keep: bool,
     /// Ends everything.
     pub interrupt: Interrupt,
+}
+
+impl Context {
+    /// As lit runs tests when nothing is said. `marker` is unique among runs that may be alive at one time.
+    pub fn new(marker: &str, tmp: Option<PathBuf>, interrupt: Interrupt) -> Self {
+        Self {
+            marker: format!("{marker}/{}/{:x}", std::process::id(), crate::process::now().utc),
+            tmp,
+            no_execute: false,
+            output_limit: OUTPUT_LIMIT,
+            coverage: false,
+            exclude_xfail: false,
+            gtest_sharding: true,
+            shuffle: false,
+            one_attempt: false,
+            keep: false,
+            interrupt,
+        }
+    }
 }
 
 /// Runs a test; `None` when the run was interrupted.
@@ -171,6 +203,19 @@ pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome>
     };
     outcome.elapsed = started.elapsed();
     Some(outcome)
+}
+
+/// Why a test will not be run here, when that can be said without running it.
+pub fn foresee(test: &Test, bytes: &[u8]) -> Option<String> {
+    let frozen = &test.config.frozen;
+    if !matches!(frozen.format, Format::Shell { .. }) {
+        return None;
+    }
+    if frozen.unsupported {
+        return Some("the folder's configuration says that its tests are unsupported".to_owned());
+    }
+    let file = scan(bytes).ok()?;
+    gate(test, &file).ok().flatten().map(|outcome| outcome.output)
 }
 
 /// The outcome of a test without `RUN` lines, after what is expected of it.
@@ -250,6 +295,59 @@ pub(super) fn environment(test: &Test, context: &Context) -> BTreeMap<String, St
     env
 }
 
+/// Whether a test is not for this place.
+fn gate(test: &Test, file: &LitFile) -> Result<Option<Outcome>, String> {
+        let frozen = &test.config.frozen;
+        let missing = |features: &std::collections::BTreeSet<String>| -> Result<Vec<String>, String> {
+            let mut missing = Vec::new();
+            for item in &file.requires {
+                let holds = evaluate(item, features).map_err(|e| format!("Error in REQUIRES list:\n{e}"))?;
+                if !holds {
+                    missing.push(item.clone());
+                }
+            }
+            Ok(missing)
+        };
+        let unsupported = |text: String| Outcome::new(Code::Unsupported, text);
+        let absent = missing(&frozen.features)?;
+        if !absent.is_empty() {
+            let text =
+                format!("Test requires the following unavailable features: {}", absent.join(", "));
+            return Ok(Some(Outcome { missing: absent, ..unsupported(text) }));
+        }
+        let mut present = Vec::new();
+        if !test.unsupported_not {
+            if test.unsupported {
+                present.push("lit-unsupported-marker".to_owned());
+            }
+            for item in &file.unsupported {
+                let holds = evaluate(item, &frozen.features);
+                if holds.map_err(|e| format!("Error in UNSUPPORTED list:\n{e}"))? {
+                    present.push(item.clone());
+                }
+            }
+        }
+        if !present.is_empty() {
+            let text = format!(
+                "Test does not support the following features and/or targets: {}",
+                present.join(", ")
+            );
+            return Ok(Some(unsupported(text)));
+        }
+        if !frozen.limit_to_features.is_empty() {
+            let rest = frozen.features.difference(&frozen.limit_to_features).cloned().collect();
+            if missing(&rest)?.is_empty() {
+                let limits: Vec<&str> = frozen.limit_to_features.iter().map(String::as_str).collect();
+                let text = format!(
+                    "Test does not require any of the features specified in limit_to_features: {}",
+                    limits.join(", ")
+                );
+                return Ok(Some(unsupported(text)));
+            }
+        }
+        Ok(None)
+}
+
 /// A file with `RUN` lines.
 struct Own<'a> {
     test: &'a Test,
@@ -266,6 +364,7 @@ struct Attempt {
     timeout: Option<u64>,
     log: String,
     stderr: String,
+    lines: Vec<LineRan>,
 }
 
 impl Own<'_> {
@@ -298,58 +397,10 @@ impl Own<'_> {
     }
 
     fn gate(&self, file: &LitFile, expected: bool) -> Result<Option<Outcome>, String> {
-        let frozen = &self.test.config.frozen;
         if self.context.exclude_xfail && expected {
             return Ok(Some(Outcome::new(Code::Excluded, "excluding XFAIL tests")));
         }
-        let missing = |features: &std::collections::BTreeSet<String>| -> Result<Vec<String>, String> {
-            let mut missing = Vec::new();
-            for item in &file.requires {
-                let holds = evaluate(item, features).map_err(|e| format!("Error in REQUIRES list:\n{e}"))?;
-                if !holds {
-                    missing.push(item.clone());
-                }
-            }
-            Ok(missing)
-        };
-        let unsupported = |text: String| Outcome::new(Code::Unsupported, text);
-        let absent = missing(&frozen.features)?;
-        if !absent.is_empty() {
-            let text =
-                format!("Test requires the following unavailable features: {}", absent.join(", "));
-            return Ok(Some(Outcome { missing: absent, ..unsupported(text) }));
-        }
-        let mut present = Vec::new();
-        if !self.test.unsupported_not {
-            if self.test.unsupported {
-                present.push("lit-unsupported-marker".to_owned());
-            }
-            for item in &file.unsupported {
-                let holds = evaluate(item, &frozen.features);
-                if holds.map_err(|e| format!("Error in UNSUPPORTED list:\n{e}"))? {
-                    present.push(item.clone());
-                }
-            }
-        }
-        if !present.is_empty() {
-            let text = format!(
-                "Test does not support the following features and/or targets: {}",
-                present.join(", ")
-            );
-            return Ok(Some(unsupported(text)));
-        }
-        if !frozen.limit_to_features.is_empty() {
-            let rest = frozen.features.difference(&frozen.limit_to_features).cloned().collect();
-            if missing(&rest)?.is_empty() {
-                let limits: Vec<&str> = frozen.limit_to_features.iter().map(String::as_str).collect();
-                let text = format!(
-                    "Test does not require any of the features specified in limit_to_features: {}",
-                    limits.join(", ")
-                );
-                return Ok(Some(unsupported(text)));
-            }
-        }
-        Ok(None)
+        gate(self.test, file)
     }
 
     fn attempts(&self, file: &LitFile) -> Option<Outcome> {
@@ -386,7 +437,7 @@ impl Own<'_> {
         if let Err(e) = std::fs::create_dir_all(folder.join("Output")) {
             return Some(exception(&super::redirect::os_error(&e, folder.join("Output"))));
         }
-        let allowed = file.retries.or(frozen.retries).unwrap_or(0) + 1;
+        let allowed = if self.context.one_attempt { 1 } else { retries(file, frozen) + 1 };
         let mut attempts = 0;
         let last = loop {
             attempts += 1;
@@ -413,7 +464,8 @@ impl Own<'_> {
                 output.push_str(&format!("Command Output ({name}):\n--\n{text}\n--\n"));
             }
         }
-        Some(Outcome { attempts, allowed, ..Outcome::new(code, output) })
+        let (lines, status, limit) = (last.lines, last.status, frozen.timeout);
+        Some(Outcome { attempts, allowed, lines, status, limit, ..Outcome::new(code, output) })
     }
 
     /// Gives each command line a profile of its own.
@@ -438,7 +490,14 @@ impl Own<'_> {
                     Err(why) => {
                         let log = format!("# shell parser error on {place}: {command} ({why})\n");
                         let code = Code::Unresolved;
-                        return Ok(Attempt { code, status: 1, timeout: None, log, stderr: String::new() });
+                        return Ok(Attempt {
+                            code,
+                            status: 1,
+                            timeout: None,
+                            log,
+                            stderr: String::new(),
+                            lines: Vec::new(),
+                        });
                     }
                 },
             };
@@ -446,8 +505,13 @@ impl Own<'_> {
         }
         let frozen = &self.test.config.frozen;
         let limit = (frozen.timeout > 0).then(|| Duration::from_secs(frozen.timeout));
-        let mut log =
-            Log { text: String::new(), limit: self.context.output_limit, limited_time: limit.is_some() };
+        let mut log = Log {
+            text: String::new(),
+            keep: self.context.keep,
+            lines: Vec::new(),
+            limit: self.context.output_limit,
+            limited_time: limit.is_some(),
+        };
         let marker = format!("{}/{}", self.context.marker, self.number);
         let mut shell = Shell {
             state: State {
@@ -473,7 +537,7 @@ impl Own<'_> {
                 status = Ok(None);
                 break;
             }
-            shell.log.place(place);
+            shell.log.place(place, command);
             let Some(line) = line else {
                 shell.log.nothing();
                 continue;
@@ -496,9 +560,10 @@ impl Own<'_> {
                     words,
                     stderr: message.into_bytes(),
                     code: 127,
+                    status: 127,
                     ..super::shell::Ran::default()
                 };
-                log.ran(&ran);
+                log.ran(ran);
                 Some(127)
             }
             Err(other) => return Err(other),
@@ -510,7 +575,8 @@ impl Own<'_> {
             _ => Code::Fail,
         };
         let timeout = timed_out.then_some(frozen.timeout);
-        Ok(Attempt { code, status: status.unwrap_or(-9), timeout, log: log.text, stderr: String::new() })
+        let status = status.unwrap_or(-9);
+        Ok(Attempt { code, status, timeout, log: log.text, stderr: String::new(), lines: log.lines })
     }
 
     /// Hands the script to a real shell.
@@ -570,8 +636,14 @@ impl Own<'_> {
             timeout: timed_out.then_some(frozen.timeout),
             log: text(&done.stdout),
             stderr: text(&done.stderr),
+            lines: Vec::new(),
         })
     }
+}
+
+/// How often a test that failed is run again.
+pub fn retries(file: &LitFile, frozen: &Frozen) -> u32 {
+    file.retries.or(frozen.retries).unwrap_or(0)
 }
 
 /// The result of a test at which lit itself fails.

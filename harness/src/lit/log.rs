@@ -1,12 +1,32 @@
 //! The account of a test's commands, in lit's words.
 
 use super::shell::Ran;
+use crate::process;
+use runproof_records::record::Instant;
 use runproof_directives::lit::python::quote;
+
+/// A line of a test that was run.
+#[derive(Debug)]
+pub struct LineRan {
+    /// `RUN: at line 3`.
+    pub place: String,
+    /// The command line after substitution.
+    pub script: String,
+    /// Its commands in order.
+    pub commands: Vec<Ran>,
+    /// Start.
+    pub started: Instant,
+    /// End.
+    pub ended: Instant,
+}
 
 /// The account so far.
 #[derive(Debug)]
 pub(super) struct Log {
     pub text: String,
+    /// Keep what was run, with its outputs.
+    pub keep: bool,
+    pub lines: Vec<LineRan>,
     /// Characters shown of each stream.
     pub limit: usize,
     /// With a time limit every command is accounted for.
@@ -15,7 +35,12 @@ pub(super) struct Log {
 
 impl Log {
     /// A directive that is being run.
-    pub(super) fn place(&mut self, place: &str) {
+    pub(super) fn place(&mut self, place: &str, command: &str) {
+        if self.keep {
+            let now = process::now();
+            let (place, script) = (place.to_owned(), command.trim_start().to_owned());
+            self.lines.push(LineRan { place, script, commands: Vec::new(), started: now, ended: now });
+        }
         self.text.push_str("# ");
         self.text.push_str(place);
         self.text.push('\n');
@@ -34,7 +59,17 @@ impl Log {
     }
 
     /// A command that was run.
-    pub(super) fn ran(&mut self, ran: &Ran) {
+    pub(super) fn ran(&mut self, ran: Ran) {
+        self.account(&ran);
+        if self.keep
+            && let Some(line) = self.lines.last_mut()
+        {
+            line.ended = process::now();
+            line.commands.push(ran);
+        }
+    }
+
+    fn account(&mut self, ran: &Ran) {
         let bangs = ran.words.iter().take_while(|w| *w == "!").count();
         self.text.push_str("# executed command: ");
         self.text.push_str(&"! ".repeat(bangs));
@@ -124,16 +159,16 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn log(ran: &Ran) -> String {
-        let mut log = Log { text: String::new(), limit: 8, limited_time: false };
-        log.ran(ran);
+    fn log(ran: &Ran, limit: usize) -> String {
+        let mut log = Log { text: String::new(), keep: false, lines: Vec::new(), limit, limited_time: false };
+        log.account(ran);
         log.text
     }
 
     #[test]
     fn a_command_that_says_nothing() {
         let words = ["!", "a b", "c"].map(str::to_owned).to_vec();
-        assert_eq!(log(&Ran { words, ..Ran::default() }), "# executed command: ! 'a b' c\n");
+        assert_eq!(log(&Ran { words, ..Ran::default() }, 8), "# executed command: ! 'a b' c\n");
     }
 
     #[test]
@@ -143,14 +178,13 @@ mod tests {
                       # .---command stderr------------\n# | 01234567\n# | ...\n\
                       # `---data was truncated (8/10) (change limit with -D output_limit=N)\n\
                       # error: command failed with exit status: 2\n";
-        assert_eq!(log(&ran), expect);
+        assert_eq!(log(&ran, 8), expect);
     }
 
     #[test]
     fn colours_do_not_leak() {
         let ran = Ran { stdout: b"\x1b[1ma\nb".to_vec(), ..Ran::default() };
-        let mut log = Log { text: String::new(), limit: 100, limited_time: false };
-        log.ran(&ran);
-        assert!(log.text.contains("# | \x1b[1ma\n\x1b[0m# | \x1b[1mb\n\x1b[0m# `---"), "{:?}", log.text);
+        let text = log(&ran, 100);
+        assert!(text.contains("# | \x1b[1ma\n\x1b[0m# | \x1b[1mb\n\x1b[0m# `---"), "{text:?}");
     }
 }

@@ -26,3 +26,5 @@ pub mod times;
 
 pub use config::{Config, Format, SuiteInfo, Test};
 pub use execute::{Code, Context, Outcome};
+pub use log::LineRan;
+pub use shell::Ran;

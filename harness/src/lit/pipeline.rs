@@ -87,7 +87,7 @@ pub(super) fn run(shell: &mut Shell<'_>, commands: &[Command]) -> Result<i32, Ab
             Ok(Prepared::Stage(stage)) => stages.push(stage),
             Ok(Prepared::Ended(ran)) => {
                 let code = ran.code;
-                shell.log.ran(&ran);
+                shell.log.ran(ran);
                 return Ok(code);
             }
             Err(Abort::Error { words: None, message }) => {
@@ -102,13 +102,18 @@ pub(super) fn run(shell: &mut Shell<'_>, commands: &[Command]) -> Result<i32, Ab
         let code = stage.verdict.of(done.status);
         let ran = Ran {
             words: shown(command),
+            program: match &stage.runner {
+                Runner::Program(path) => Some(path.clone()),
+                Runner::Builtin(_) => None,
+            },
+            status: done.status,
             stdout: done.stdout,
             stderr: done.stderr,
             code,
             timed_out: shell.timed_out,
             files: if code == 0 { Vec::new() } else { written(&opened) },
         };
-        shell.log.ran(&ran);
+        shell.log.ran(ran);
         if !shell.pipefail || code != 0 || exit.is_none_or(|e| e == 0) {
             exit = Some(code);
         }
@@ -184,6 +189,7 @@ fn prepare(
             return Err(Abort::error(format!("Unsupported: '{name}' cannot be part of a pipeline")));
         }
         let mut ran = change(shell, builtin, &rest[1..], &name, command, opened)?;
+        ran.status = ran.code;
         if verdict.nots % 2 == 1 {
             ran.code = i32::from(ran.code == 0);
         }

@@ -155,6 +155,42 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
     Err(NoAnswer::Problems(vec![problem]))
 }
 
+/// Runs the tests with the installed lit; each name with lit's result.
+///
+/// # Errors
+/// No Python with lit is found, or lit gives up.
+pub fn verdicts(question: &Question) -> Result<BTreeMap<String, String>, NoAnswer> {
+    #[derive(Deserialize)]
+    struct Row {
+        name: String,
+        code: String,
+    }
+    #[derive(Deserialize)]
+    struct Report {
+        tests: Vec<Row>,
+    }
+    let folder = tempfile::tempdir().map_err(|e| problem(format!("no temporary folder can be made: {e}")))?;
+    let out = folder.path().join("results.json");
+    let script = "import sys\ntry:\n    import lit.main\nexcept ImportError:\n    sys.exit(77)\nlit.main.main()\n";
+    let mut arguments: Vec<OsString> =
+        vec!["-c".into(), script.into(), "-q".into(), "--ignore-fail".into(), "-o".into(), out.clone().into()];
+    arguments.extend(question.arguments());
+    for python in interpreters() {
+        let ran = duct::cmd(&python, arguments.clone()).stdin_null().stdout_null().unchecked().run();
+        match ran.map(|done| done.status.code()) {
+            Ok(Some(NO_LIT)) | Err(_) => {}
+            Ok(_) if out.is_file() => {
+                let text = std::fs::read_to_string(&out).map_err(|e| problem(e.to_string()))?;
+                let report: Report = serde_json::from_str(&text)
+                    .map_err(|e| problem(format!("lit's results cannot be read: {e}")))?;
+                return Ok(report.tests.into_iter().map(|row| (row.name, row.code)).collect());
+            }
+            Ok(code) => return Err(NoAnswer::Ended(code.unwrap_or(2))),
+        }
+    }
+    Err(problem("no Python with lit is there any more".to_owned()))
+}
+
 fn problem(why: String) -> NoAnswer {
     NoAnswer::Problems(vec![Problem::new("lit-configuration", why)])
 }

@@ -62,12 +62,20 @@ impl Abort {
 
 /// One command that was run.
 #[derive(Debug, Default)]
-pub(super) struct Ran {
+pub struct Ran {
     /// Its words as written.
     pub words: Vec<String>,
+    /// The executable; absent when it is built in.
+    pub program: Option<PathBuf>,
+    /// What it wrote to whoever reads the account.
     pub stdout: Vec<u8>,
+    /// In the same way.
     pub stderr: Vec<u8>,
+    /// How it ended, before `not`: a signal is negative.
+    pub status: i32,
+    /// Its exit status, after `not`.
     pub code: i32,
+    /// The limit of the test was reached.
     pub timed_out: bool,
     /// Redirected outputs of one that failed: name as written, content.
     pub files: Vec<(String, Vec<u8>)>,

@@ -3,10 +3,11 @@
 
 use super::{LoadedFile, LoadedSuite};
 use crate::diag::Problem;
+use crate::suite::baseline::Baseline;
 use crate::suite::features::{Features, HOST_FEATURES, KindState};
 use crate::suite::settings::Settings;
 use crate::suite::{Suite, config};
-use runproof_directives::{ExpectMode, Source, Syntax, TestFile, Universe};
+use runproof_directives::{Dialect, ExpectMode, Source, Syntax, TestFile, Universe};
 use runproof_records::Digest;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,12 +71,37 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
             .map(|(source, digest, mut test, settings)| {
                 let at = Arc::as_ptr(&settings);
                 let features = Arc::clone(&features[&at]);
-                test.findings.extend(runproof_directives::check_universe(&test, &universes[&at]));
+                if suite.lit.is_none() {
+                    test.findings.extend(runproof_directives::check_universe(&test, &universes[&at]));
+                } else if !suite.config().suite.strict.unwrap_or(false) {
+                    // The verdict is lit's, whatever is found.
+                    for finding in &mut test.findings {
+                        finding.severity = runproof_directives::Severity::Note;
+                    }
+                }
                 test.findings.sort_by_key(|f| f.span.start);
-                LoadedFile { path: source.name.clone(), source, digest, test, settings, features }
+                let lit = suite.lit.as_ref().map(|frozen| frozen.test(&source.name));
+                LoadedFile { path: source.name.clone(), source, digest, test, settings, features, lit }
             })
             .collect();
-        loaded.push(LoadedSuite { suite, files });
+        let files: Vec<LoadedFile> = files;
+        if let Some(name) = &suite.config().suite.baseline {
+            let path = suite.home.join(name.get_ref());
+            match Baseline::read(&path, &crate::suite::discover::show(&path)) {
+                Ok(baseline) => {
+                    let mut files = files;
+                    for file in &mut files {
+                        baseline.apply(&file.source, &mut file.test.findings);
+                    }
+                    let found = files.iter().map(|f| (&f.source, f.test.findings.as_slice()));
+                    problems.extend(baseline.stale(found));
+                    loaded.push(LoadedSuite { suite, files, baseline: Some(baseline) });
+                }
+                Err(more) => problems.extend(more),
+            }
+            continue;
+        }
+        loaded.push(LoadedSuite { suite, files, baseline: None });
     }
     if problems.is_empty() { Ok(loaded) } else { Err(problems) }
 }
@@ -109,7 +135,7 @@ fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
                         .map(|(file, settings)| {
                             let current = Arc::as_ptr(settings);
                             if syntax.as_ref().is_none_or(|(of, _)| *of != current) {
-                                syntax = Some((current, syntax_of(settings)));
+                                syntax = Some((current, syntax_of(settings, suite.lit.is_some())));
                             }
                             let syntax = syntax.as_ref().map(|(_, s)| s).expect("set above");
                             read_one(suite, file, syntax)
@@ -140,8 +166,9 @@ fn read_one(suite: &Suite, file: &str, syntax: &Syntax) -> Read {
     Ok((source, digest, test))
 }
 
-fn syntax_of(settings: &Settings) -> Syntax {
+fn syntax_of(settings: &Settings, as_lit: bool) -> Syntax {
     Syntax {
+        dialect: if as_lit { Dialect::Lit } else { Dialect::Strict },
         prose: settings.prose.iter().cloned().collect(),
         alias: settings.alias.clone(),
         prefixes: settings.prefixes.iter().cloned().collect(),

@@ -5,6 +5,7 @@ pub mod gates;
 pub mod load;
 pub mod select;
 
+use crate::suite::baseline::Baseline;
 use crate::suite::{Settings, Suite, features::Features};
 use runproof_directives::{Source, TestFile};
 use runproof_records::Digest;
@@ -21,6 +22,8 @@ pub struct LoadedSuite {
     pub suite: Suite,
     /// Its test files, sorted by path.
     pub files: Vec<LoadedFile>,
+    /// The refusals that it is known to have.
+    pub baseline: Option<Baseline>,
 }
 
 /// A test file, read.
@@ -38,6 +41,8 @@ pub struct LoadedFile {
     pub settings: Arc<Settings>,
     /// Features that hold for it.
     pub features: Arc<Features>,
+    /// As a test of lit's, in a suite of that dialect.
+    pub lit: Option<crate::lit::Test>,
 }
 
 /// A device that was asked for and is usable.
@@ -139,6 +144,12 @@ impl Plan {
     /// Items that will be executed.
     pub fn to_run(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|i| i.fate == Fate::Run)
+    }
+
+    /// The folder in which a test of lit's runs.
+    pub fn lit_folder(&self, item: &Item) -> String {
+        let exec = self.file(item).lit.as_ref().map(crate::lit::Test::exec);
+        exec.and_then(|e| e.parent().map(|p| p.display().to_string())).unwrap_or_default()
     }
 
     /// Path of the file of an item.

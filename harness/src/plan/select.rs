@@ -136,17 +136,20 @@ fn item(
     let test = &file.test;
     let device = placement.map(|p| &selection.placements[p]);
     let request = device.and_then(|d| request_for(test, d));
-    let xfail = gates::xfail(test, &file.features);
+    let xfail = if file.lit.is_some() { None } else { gates::xfail(test, &file.features) };
     let goal = goal(&GoalInputs {
         executes: test.steps.iter().any(|s| matches!(s, Step::Command(c) if c.exec)),
         target: &key.target,
         declared_software: device.is_some_and(Placement::is_declared_software),
         peers: !test.peers.is_empty(),
     });
+    let lit_elsewhere = file.lit.is_some() && placement.is_some();
     let fate = if !selected {
         Fate::skip(SkipKind::Filtered, "collected, not on the list of this run")
     } else if !in_shard {
         Fate::skip(SkipKind::Filtered, "collected, in another shard")
+    } else if lit_elsewhere {
+        Fate::skip(SkipKind::NotPlacedHere, "a test in lit's dialect is for the host only")
     } else {
         fate(
             file,
@@ -188,6 +191,13 @@ fn fate(
             n => format!(" (and {} more)", n - 1),
         };
         return Fate::refused(format!("line {line}: {}{more}", first.message));
+    }
+    if let Some(lit) = &file.lit {
+        // What lit thinks of the host is lit's affair.
+        return match crate::lit::execute::foresee(lit, &file.source.bytes) {
+            Some(reason) => Fate::skip(SkipKind::Requires, reason),
+            None => Fate::Run,
+        };
     }
     if let Some(fate) = gates::gate(test, &file.features, &file.source) {
         return fate;

@@ -41,6 +41,9 @@ pub enum Stopped {
 pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
     let started = clock::now();
     let file = run.plan.file(item);
+    if let Some(test) = &file.lit {
+        return super::as_lit::run(run, item, test, number);
+    }
     let work = work_folder(run, item, number);
     let mut state = Gathered::default();
     if let Err(e) = fresh(&work) {
@@ -238,7 +241,7 @@ fn numeric(numbers: &runproof_directives::text::Numbers) -> Option<Numeric> {
     })
 }
 
-fn failure(
+pub(super) fn failure(
     run: &Run<'_>,
     item: &Item,
     file: &LoadedFile,
@@ -336,7 +339,7 @@ fn remove(folder: &std::path::Path) {
     }
 }
 
-fn blank(run: &Run<'_>, item: &Item, number: u32, started: Instant) -> Record {
+pub(super) fn blank(run: &Run<'_>, item: &Item, number: u32, started: Instant) -> Record {
     let file = run.plan.file(item);
     Record {
         schema: RECORD_SCHEMA.to_owned(),
@@ -374,6 +377,9 @@ fn blank(run: &Run<'_>, item: &Item, number: u32, started: Instant) -> Record {
 
 fn declaration(item: &Item, file: &LoadedFile) -> Declaration {
     let test = &file.test;
+    if let Some(lit) = &file.lit {
+        return super::as_lit::declaration(file, lit);
+    }
     let alternatives = test.devices.iter().flat_map(|d| &d.alternatives);
     let mut kinds: Vec<String> = alternatives.clone().map(|a| a.kind.clone()).collect();
     kinds.sort();

@@ -3,6 +3,7 @@
 //! [`Run::open`] announces everything before the first test starts, [`Run::item`] carries out one test (from
 //! any thread), [`Run::close`] writes totals and manifest. The program and the library face use the same three.
 
+mod as_lit;
 pub mod attempt;
 mod clock;
 mod command;
@@ -97,6 +98,8 @@ pub struct Run<'a> {
     serial: Locks,
     times: schedule::Times,
     interrupt: Interrupt,
+    /// What tests in lit's dialect share.
+    lit: crate::lit::Context,
     /// The newest output that a test of each suite accepted: a foreign output for the next one's checks.
     foreign: Mutex<BTreeMap<usize, (String, Vec<u8>)>>,
     /// Foreign outputs that the checks of a test accept, by its id.
@@ -157,6 +160,22 @@ impl<'a> Run<'a> {
             }
         }
         let bundle = writer.root().to_path_buf();
+        let tmp = options.out.join("work").join(&id).join("tmp");
+        let has_lit = plan.suites.iter().flat_map(|s| &s.files).any(|f| f.lit.is_some());
+        let lit = crate::lit::Context {
+            one_attempt: true,
+            keep: true,
+            ..crate::lit::Context::new(
+                &nonce[..16],
+                has_lit.then(|| std::path::absolute(&tmp).unwrap_or_else(|_| tmp.clone())),
+                interrupt.clone(),
+            )
+        };
+        if has_lit {
+            std::fs::create_dir_all(&tmp).map_err(|e| {
+                vec![Problem::new("bundle", format!("`{}` cannot be made: {e}", tmp.display()))]
+            })?;
+        }
         let times = schedule::Times::open(&options.out);
         let summary = Summary {
             announced: plan.items.len() as u64,
@@ -179,6 +198,7 @@ impl<'a> Run<'a> {
             serial: Locks::new(options.out.join("locks")),
             times,
             interrupt,
+            lit,
             foreign: Mutex::default(),
             accepted: Mutex::default(),
             trials: options.keep_trials.then(Mutex::default),
@@ -233,7 +253,11 @@ impl<'a> Run<'a> {
             return self.settle(item, &item.fate, reporter);
         }
         let begun = Instant::now();
-        let retries = self.plan.file(item).test.retries.as_ref().map_or(0, |r| r.value);
+        let file = self.plan.file(item);
+        let retries = match &file.lit {
+            Some(test) => as_lit::retries_of(file, test),
+            None => file.test.retries.as_ref().map_or(0, |r| r.value),
+        };
         let mut earlier = Vec::new();
         for number in 1..=retries.saturating_add(1) {
             self.keep(|w| w.started(&item.key, number, clock::now()))?;
@@ -339,7 +363,11 @@ impl<'a> Run<'a> {
                 .map_err(|e| vec![bundle_problem(&e)])?;
         }
         self.times.save();
-        let _ = std::fs::remove_dir(self.options.out.join("work").join(&self.id));
+        let work = self.options.out.join("work").join(&self.id);
+        if self.lit.tmp.is_some() {
+            let _ = std::fs::remove_dir_all(work.join("tmp"));
+        }
+        let _ = std::fs::remove_dir(work);
         point_latest(&self.options.out, &self.id);
         let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -522,6 +550,9 @@ fn tools_and_masks(
     }
     for loaded in &plan.suites {
         masks.add(&loaded.suite.root, "${suite}");
+        if loaded.suite.home != loaded.suite.root {
+            masks.add(&loaded.suite.home, "${home-of-suite}");
+        }
     }
     for dir in &options.tool_dirs {
         masks.add(dir, "${tools}");

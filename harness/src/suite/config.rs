@@ -51,6 +51,10 @@ pub struct SuiteSection {
     pub exclude: Option<Vec<Spanned<String>>>,
     /// By which rules the files are read; `strict` unless given.
     pub dialect: Option<Spanned<Dialect>>,
+    /// The refusals that the suite has today, relative to this file.
+    pub baseline: Option<Spanned<String>>,
+    /// In lit's dialect: what the strict one would refuse is refused.
+    pub strict: Option<bool>,
     /// Command of files that only have `EXPECT:` lines.
     pub default_exec: Option<String>,
     /// What `EXPECT:` means.

@@ -4,14 +4,24 @@
 
 use super::config::{self, Config, FolderConfig};
 use crate::diag::Problem;
+use crate::lit::SuiteInfo;
+use crate::lit::discover::{self, FrozenSuite};
+use crate::lit::frozen_suite;
+use crate::lit::python::{NoAnswer, Question};
+use runproof_directives::Source;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A suite: a folder with a configuration file that names its test files.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// Root folder, absolute.
+    /// Root folder of its files, absolute.
     pub root: PathBuf,
+    /// Folder of its `runproof.toml`: the root, unless a suite in lit's dialect says where its files are.
+    pub home: PathBuf,
+    /// Its configuration as lit has it, in that dialect.
+    pub lit: Option<Arc<FrozenSuite>>,
     /// Name, unique in a run.
     pub name: String,
     /// The root's configuration first, then those of folders below it, outer before inner.
@@ -132,7 +142,9 @@ fn is_suite_root(path: &Path) -> bool {
             Ok(table) => table
                 .get("suite")
                 .and_then(toml::Value::as_table)
-                .is_none_or(|s| s.contains_key("name") || s.contains_key("files") || s.is_empty()),
+                .is_none_or(|s| {
+                    s.contains_key("name") || s.contains_key("files") || s.contains_key("dialect") || s.is_empty()
+                }),
             Err(_) => true,
         },
         Err(e) => e.kind() != std::io::ErrorKind::NotFound,
@@ -146,6 +158,9 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
         || root.file_name().map_or_else(|| "suite".to_owned(), |n| n.to_string_lossy().into_owned()),
         |n| n.get_ref().clone(),
     );
+    if discover::is_lit(&config) {
+        return open_as_lit(root, source, config, name);
+    }
     let mut problems = Vec::new();
     let Some(patterns) = config.suite.files.clone() else {
         return Err(vec![
@@ -170,6 +185,8 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
         .collect();
     let mut suite = Suite {
         root: root.to_path_buf(),
+        home: root.to_path_buf(),
+        lit: None,
         name,
         configs: vec![FolderConfig { folder: String::new(), source, config }],
         files: Vec::new(),
@@ -222,6 +239,34 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
     suite.unclaimed.sort();
     suite.configs.sort_by(|a, b| a.folder.cmp(&b.folder));
     if problems.is_empty() { Ok(suite) } else { Err(problems) }
+}
+
+/// A suite in lit's dialect: its files are those that lit would find, and nobody claims the others.
+fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Result<Suite, Vec<Problem>> {
+    let (source_root, exec_root) = frozen_suite::roots(&config.lit, home);
+    let mut suite = Suite {
+        root: source_root.clone(),
+        home: home.to_path_buf(),
+        lit: None,
+        name: name.clone(),
+        configs: vec![FolderConfig { folder: String::new(), source, config }],
+        files: Vec::new(),
+        unclaimed: Vec::new(),
+    };
+    let question = Question::default();
+    let info = SuiteInfo { name, source_root, exec_root };
+    let problems = |no: NoAnswer| match no {
+        NoAnswer::Problems(problems) => problems,
+        NoAnswer::Ended(status) => {
+            vec![Problem::new("lit-configuration", format!("lit ended with status {status}"))]
+        }
+    };
+    let frozen = FrozenSuite::of(&suite, home, info, &question).map_err(problems)?;
+    let found = frozen.tests("", &question).map_err(problems)?;
+    suite.files = found.tests.into_iter().filter(|t| t.suite == frozen.info).map(|t| t.path).collect();
+    suite.files.sort();
+    suite.lit = Some(Arc::new(frozen));
+    Ok(suite)
 }
 
 /// A folder that is the root of another suite.

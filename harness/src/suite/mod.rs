@@ -1,6 +1,7 @@
 //! Suites: their configuration, their files, the features of the host they run on. What must not enter:
 //! running anything.
 
+pub mod baseline;
 pub mod config;
 pub mod discover;
 pub mod features;

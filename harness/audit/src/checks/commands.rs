@@ -33,7 +33,7 @@ fn stopped(r: &Record) -> bool {
     let facts = &r.verdict.facts;
     let failed = [facts.exit, facts.placement, facts.readback, facts.oracle].contains(&Fact::Failed);
     let passed = matches!(r.verdict.state, State::Passed | State::Flaky | State::Xpassed);
-    !r.commands.is_empty() && !passed && failed
+    !r.commands.is_empty() && !passed && (failed || asked(&r.commands).any(|c| !c.exit_held))
 }
 
 pub(super) fn exits(b: &Bundle<'_>, sink: &mut Sink) {
@@ -56,8 +56,10 @@ fn asked(commands: &[Command]) -> impl Iterator<Item = &Command> {
 pub(super) fn stages(b: &Bundle<'_>, sink: &mut Sink) {
     for (line, r) in b.records() {
         for c in &r.commands {
-            // `!` turns an exit round, a list has several; what is left has one program and its exit.
-            let plain = !c.script.split_whitespace().any(|w| w == "!") && !c.script.contains(['|', ';', '&']);
+            // `!` and `not` turn an exit round, a list has several; what is left has one program and its exit.
+            let turned = c.stages.iter().flat_map(|s| &s.argv).any(|w| matches!(w.as_str(), "!" | "not"));
+            let turned = turned || c.script.split_whitespace().any(|w| w == "!");
+            let plain = !turned && !c.script.contains(['|', ';', '&']);
             if let ([stage], true, Exit::Code { .. } | Exit::Signal { .. }) = (&c.stages[..], plain, &c.exit)
                 && stage.exit != c.exit
             {
