@@ -77,11 +77,23 @@ impl Open {
     }
 }
 
-/// Reads a file.
+/// Reads a file that must have a script.
 ///
 /// # Errors
 /// lit's words for why the test is unresolved.
 pub fn scan(bytes: &[u8]) -> Result<LitFile, String> {
+    read(bytes, true)
+}
+
+/// Reads a file that may be without a script.
+///
+/// # Errors
+/// As [`scan`].
+pub fn scan_without_script(bytes: &[u8]) -> Result<LitFile, String> {
+    read(bytes, false)
+}
+
+fn read(bytes: &[u8], needs_script: bool) -> Result<LitFile, String> {
     let mut file = LitFile::default();
     let mut script: Vec<Open> = Vec::new();
     let mut retries: Vec<u32> = Vec::new();
@@ -103,7 +115,7 @@ pub fn scan(bytes: &[u8]) -> Result<LitFile, String> {
         take(&mut file, &mut script, &mut retries, keyword, line, text)
             .map_err(|why| format!("{why}\nin {keyword} directive on test line {line}"))?;
     }
-    if !script.iter().any(|d| matches!(d, Open::Run { .. })) {
+    if needs_script && !script.iter().any(|d| matches!(d, Open::Run { .. })) {
         return Err("Test has no 'RUN:' line".to_owned());
     }
     for directive in &script {
@@ -289,6 +301,8 @@ mod tests {
             assert!(why.contains(words), "{text:?}: {why}");
         }
         assert!(scan(b"RUN: \xff\n").is_err());
+        let without = scan_without_script(b"REQUIRES: a\n").map(|file| file.requires);
+        assert_eq!(without.as_deref(), Ok(&["a".to_owned()][..]));
         assert!(scan(b"\xff RUN: a\n").is_ok());
     }
 }

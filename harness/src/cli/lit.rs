@@ -1,6 +1,7 @@
 //! `lit`: lit's arguments, result lines and exit statuses over our own engine, so that it can stand in its place.
 
-use super::lit_args::{Diagnostic, Level, LitArgs, Order};
+use super::lit_args::{LitArgs, Order};
+use super::lit_loudness::{Diagnostic, Level};
 use super::print_problems;
 use crate::diag::Style;
 use crate::lit::discover::{Discovered, discover};
@@ -9,9 +10,10 @@ use crate::lit::export::{self, Row};
 use crate::lit::python::{NoAnswer, Question};
 use crate::lit::report::{self, Display, Show, Whose};
 use crate::lit::run::{self, Ended, Options};
-use crate::lit::{Test, times};
+use crate::lit::{Test, googletest, times};
 use crate::process::Interrupt;
 use regex::{Regex, RegexBuilder};
+use runproof_directives::lit::LIT_VERSION;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -86,6 +88,10 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
     let filters = Filters::new(args)?;
     let shard = shard(args)?;
     let slowest = slowest(args)?;
+    if args.version {
+        println!("lit {LIT_VERSION} (runproof {})", env!("CARGO_PKG_VERSION"));
+        return Ok(0);
+    }
     if args.incremental {
         println!("WARNING: --incremental is deprecated. Failing tests now always run first.");
     }
@@ -102,7 +108,7 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         println!("{}", used_features(&tests).into_iter().collect::<Vec<_>>().join(" "));
         return Ok(0);
     }
-    let mut notes = Notes { level: level(args), warnings };
+    let mut notes = Notes { program: program_name(), level: args.loudness.level, warnings };
     let unseen = |p: &&String| !["output_limit=", "use_normalized_slashes="].iter().any(|n| p.starts_with(n));
     if let Some(param) = args.param.iter().find(unseen).filter(|_| frozen) {
         notes.warning(&format!(
@@ -132,10 +138,11 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         }
     }
     selected.truncate(args.max_tests.map_or(usize::MAX, usize::from));
-    let done = run_tests(&tests, &selected, args, groups, coverage || args.per_test_coverage)?;
+    let mut done = run_tests(&tests, &selected, args, groups, coverage || args.per_test_coverage)?;
     if !args.skip_test_time_recording {
         record(&tests, &done, &mut notes);
     }
+    let (tests, selected) = by_case(tests, &mut done, selected);
     let all: Vec<Row<'_>> = tests
         .iter()
         .zip(&done.outcomes)
@@ -158,8 +165,16 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
     Ok(0)
 }
 
+/// The name under which this program was called, when it is one of lit's.
+fn program_name() -> String {
+    let called = std::env::args_os().next().unwrap_or_default();
+    let called = Path::new(&called).file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+    if super::LIT_NAMES.contains(&called.as_str()) { called } else { "lit".to_owned() }
+}
+
 /// lit's own messages, as loud as they are asked for.
 struct Notes {
+    program: String,
     level: Diagnostic,
     warnings: u32,
 }
@@ -167,20 +182,16 @@ struct Notes {
 impl Notes {
     fn note(&self, text: &str) {
         if self.level >= Diagnostic::Note {
-            eprintln!("lit: note: {text}");
+            eprintln!("{}: note: {text}", self.program);
         }
     }
 
     fn warning(&mut self, text: &str) {
         if self.level >= Diagnostic::Warning {
-            eprintln!("lit: warning: {text}");
+            eprintln!("{}: warning: {text}", self.program);
         }
         self.warnings += 1;
     }
-}
-
-fn level(args: &LitArgs) -> Diagnostic {
-    if args.quiet { Diagnostic::Error } else { args.diagnostic_level.unwrap_or_default() }
 }
 
 struct Filters {
@@ -236,13 +247,15 @@ fn question(args: &LitArgs) -> Question {
         folders: args.path.iter().map(|p| std::path::absolute(p).unwrap_or_else(|_| p.clone())).collect(),
         config_prefix: args.config_prefix.clone(),
         timeout: args.timeout,
-        retries: args.max_retries_per_test,
-        level: Some(match level(args) {
+        retries: args.max_retries_per_test.map(u32::from),
+        level: Some(match args.loudness.level {
             Diagnostic::Error => "error",
             Diagnostic::Warning => "warning",
             Diagnostic::Note => "note",
         }),
         debug: args.debug,
+        whole_programs: !args.gtest_sharding(),
+        program: program_name(),
     }
 }
 
@@ -287,7 +300,7 @@ fn list(tests: &[Test], args: &LitArgs) -> Result<u8, Stop> {
 fn used_features(tests: &[Test]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for test in tests {
-        let file = std::fs::read(test.source()).ok().and_then(|bytes| runproof_directives::lit::scan(&bytes).ok());
+        let file = std::fs::read(test.source()).ok().and_then(|bytes| runproof_directives::lit::scan_without_script(&bytes).ok());
         let Some(file) = file else { continue };
         let lists = [&file.requires, &file.unsupported, &file.xfails];
         names.extend(
@@ -295,6 +308,10 @@ fn used_features(tests: &[Test]) -> BTreeSet<String> {
         );
     }
     names
+}
+
+fn order_of(args: &LitArgs) -> Order {
+    if args.shuffle { Order::Random } else { args.order }
 }
 
 /// Puts tests into the order asked for; the times of the last run by name.
@@ -314,11 +331,10 @@ fn order(tests: &mut [Test], args: &LitArgs) -> Result<BTreeMap<String, f64>, St
             suites.insert(suite.exec_root.clone(), read);
         }
         if let Some(time) = suites.get(&suite.exec_root).and_then(|s| s.get(&test.path)) {
-            known.insert(test.name(), *time);
+            known.insert(test.name(), time);
         }
     }
-    let order = if args.shuffle { Order::Random } else { args.order };
-    match order {
+    match order_of(args) {
         Order::Lexical => tests.sort_by_cached_key(Test::name),
         Order::Random => {
             let mut seed = [0u8; 8];
@@ -413,6 +429,8 @@ fn run_tests(
         output_limit: limit.and_then(|l| l.parse().ok()).unwrap_or(crate::lit::execute::OUTPUT_LIMIT),
         coverage,
         exclude_xfail: args.exclude_xfail,
+        gtest_sharding: args.gtest_sharding(),
+        shuffle: order_of(args) == Order::Random,
         ..Context::new("lit", tmp.as_ref().map(|t| t.path().to_path_buf()), interrupt)
     };
     let available = std::thread::available_parallelism().map_or(1, usize::from);
@@ -450,6 +468,41 @@ fn run_tests(
     Ok(Done { outcomes, elapsed, ended })
 }
 
+/// Puts the cases of googletest's programs into the programs' places, behind all other tests.
+fn by_case(tests: Vec<Test>, done: &mut Done, selected: Vec<usize>) -> (Vec<Test>, Vec<usize>) {
+    if !tests.iter().any(googletest::has_cases) {
+        return (tests, selected);
+    }
+    let outcomes = std::mem::take(&mut done.outcomes);
+    let (mut kept, mut chosen, mut programs) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, (test, (outcome, started))) in tests.into_iter().zip(outcomes).enumerate() {
+        let is_selected = selected.contains(&index);
+        if googletest::has_cases(&test) {
+            // Programs that were left out are no tests at all: their cases are not known.
+            programs.extend(is_selected.then_some((test, outcome, started)));
+            continue;
+        }
+        chosen.extend(is_selected.then_some(kept.len()));
+        done.outcomes.push((outcome, started));
+        kept.push(test);
+    }
+    for (program, outcome, started) in programs {
+        for case in outcome.cases.iter().flatten() {
+            let path = googletest::case_path(&program.path, case);
+            let of_case = Outcome { elapsed: case.elapsed, ..Outcome::new(case.code, case.output.as_str()) };
+            chosen.push(kept.len());
+            done.outcomes.push((of_case, started));
+            kept.push(Test { path, ..program.clone() });
+        }
+        if googletest::stays(&outcome) {
+            chosen.push(kept.len());
+            done.outcomes.push((outcome, started));
+            kept.push(program);
+        }
+    }
+    (kept, chosen)
+}
+
 fn show(args: &LitArgs) -> Show {
     let whose = |level: Level| match level {
         Level::Off => Whose::Nobody,
@@ -457,22 +510,6 @@ fn show(args: &LitArgs) -> Show {
         Level::FailedOrFlaky => Whose::FailedOrFlaky,
         Level::All => Whose::All,
     };
-    let mut results = args.print_result_after.map_or(Whose::All, whose);
-    let mut outputs = args.test_output.map_or(Whose::Nobody, whose);
-    if args.quiet || args.succinct {
-        results = Whose::Failed;
-    }
-    if args.verbose > 0 || args.echo_all_commands {
-        outputs = outputs.max(Whose::Failed);
-    }
-    if args.show_all {
-        outputs = Whose::All;
-    }
-    // Outputs are shown behind result lines: who has the one has the other.
-    if args.print_result_after.is_some() && args.test_output.is_none() && !args.show_all {
-        outputs = outputs.min(results);
-    }
-    results = results.max(outputs);
     let flags = [
         (args.show_excluded, Code::Excluded),
         (args.show_skipped, Code::Skipped),
@@ -481,11 +518,13 @@ fn show(args: &LitArgs) -> Show {
         (args.show_flakypass, Code::FlakyPass),
         (args.show_xfail, Code::Xfail),
     ];
+    let loudness = &args.loudness;
     Show {
-        results,
-        outputs,
-        bar: (args.progress_bar || args.succinct) && !args.no_progress_bar,
-        terse: (args.terse_summary || args.quiet) && !args.no_terse_summary,
+        results: whose(loudness.results),
+        outputs: whose(loudness.outputs),
+        bar: loudness.bar,
+        bar_interval: Duration::try_from_secs_f64(args.min_output_interval).unwrap_or(Duration::MAX),
+        terse: loudness.terse,
         listed: flags.into_iter().filter(|(on, _)| *on).map(|(_, code)| code).collect(),
         relative: args.relative_paths,
     }

@@ -1,66 +1,50 @@
 //! lit's command line.
 
-use clap::{ArgAction, Args, ValueEnum};
+use super::lit_loudness::Loudness;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, ValueEnum};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
+use std::str::FromStr;
+
+const USAGE: &str = "usage: lit [-h] [OPTION]... TEST_PATH...";
 
 /// `lit`.
 #[derive(Args, Clone, Debug, Default)]
-#[command(disable_version_flag = true)]
+#[command(
+    disable_version_flag = true,
+    args_override_self = true,
+    infer_long_args = true,
+    help_template = "usage: lit [-h] [OPTION]... TEST_PATH...\n\n{about}\n\n{all-args}"
+)]
 pub struct LitArgs {
+    /// Print the version of lit whose behaviour this is, and of this program.
+    #[arg(long)]
+    pub version: bool,
     /// Suites, folders of them, or tests.
-    #[arg(value_name = "TEST_PATH", required = true)]
+    #[arg(value_name = "TEST_PATH", required_unless_present = "version")]
     pub paths: Vec<PathBuf>,
     /// Tests at a time [default: $LIT_MAX_WORKERS, or the number of CPUs].
-    #[arg(short = 'j', long = "workers", alias = "threads", value_name = "N", env = "LIT_MAX_WORKERS", hide_env = true)]
-    pub workers: Option<std::num::NonZeroUsize>,
+    #[arg(short = 'j', long = "workers", alias = "threads", value_name = "N", env = "LIT_MAX_WORKERS", hide_env = true, value_parser = positive::<NonZeroUsize>)]
+    pub workers: Option<NonZeroUsize>,
     /// First part of the names of lit's configuration files.
     #[arg(long, value_name = "NAME")]
     pub config_prefix: Option<String>,
     /// A parameter that configurations can ask for. May be repeated.
     #[arg(short = 'D', long = "param", value_name = "NAME=VAL")]
     pub param: Vec<String>,
-    /// Whose commands and outputs are shown.
-    #[arg(long, value_enum, value_name = "WHICH")]
-    pub test_output: Option<Level>,
-    /// Whose result lines are shown [default: all].
-    #[arg(long, value_enum, value_name = "WHICH")]
-    pub print_result_after: Option<Level>,
-    /// Least important messages that are shown.
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub diagnostic_level: Option<Diagnostic>,
-    /// Only count failures at the end.
-    #[arg(long, overrides_with = "no_terse_summary")]
-    pub terse_summary: bool,
-    /// Count all results at the end.
-    #[arg(long)]
-    pub no_terse_summary: bool,
-    /// Only failures, and a terse summary.
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// A progress bar, and only failures.
-    #[arg(short, long)]
-    pub succinct: bool,
-    /// Show the commands and outputs of failed tests.
-    #[arg(short, long, action = ArgAction::Count)]
-    pub verbose: u8,
-    /// As `-v`.
-    #[arg(long)]
-    pub echo_all_commands: bool,
-    /// Show the commands and outputs of all tests.
-    #[arg(short = 'a', long)]
-    pub show_all: bool,
+    /// What is shown.
+    #[command(flatten)]
+    pub loudness: Loudness,
     /// Show paths of tests relative to the current folder.
     #[arg(short, long)]
     pub relative_paths: bool,
     /// Write the results as JSON.
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Show a progress bar.
-    #[arg(long, overrides_with = "no_progress_bar")]
-    pub progress_bar: bool,
-    /// Show none.
-    #[arg(long)]
-    pub no_progress_bar: bool,
+    /// Draw the progress bar at most once in so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "0", hide_default_value = true, value_parser = seconds)]
+    pub min_output_interval: f64,
     /// Also list tests that were left out.
     #[arg(long)]
     pub show_excluded: bool,
@@ -107,14 +91,14 @@ pub struct LitArgs {
     #[arg(long, hide = true)]
     pub use_unique_output_file_name: bool,
     /// Seconds that one test may take; 0 is no limit.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub timeout: Option<u64>,
     /// How often a test that failed is run again.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_retries_per_test: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>)]
+    pub max_retries_per_test: Option<NonZeroU32>,
     /// End after so many failures.
-    #[arg(long, value_name = "N")]
-    pub max_failures: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
+    pub max_failures: Option<NonZeroUsize>,
     /// Succeed when all tests are filtered out.
     #[arg(long)]
     pub allow_empty_runs: bool,
@@ -131,11 +115,11 @@ pub struct LitArgs {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
     pub time_tests: Option<String>,
     /// Run at most so many tests.
-    #[arg(long, value_name = "N")]
-    pub max_tests: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
+    pub max_tests: Option<NonZeroUsize>,
     /// End after so many seconds.
-    #[arg(long, value_name = "N")]
-    pub max_time: Option<std::num::NonZeroU64>,
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU64>)]
+    pub max_time: Option<NonZeroU64>,
     /// In which order.
     #[arg(long, value_enum, default_value_t)]
     pub order: Order,
@@ -170,11 +154,11 @@ pub struct LitArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ';', env = "LIT_UNSUPPORTED_NOT", hide_env = true)]
     pub unsupported_not: Vec<String>,
     /// Run one of so many parts.
-    #[arg(long, value_name = "M", env = "LIT_NUM_SHARDS", hide_env = true)]
-    pub num_shards: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "M", env = "LIT_NUM_SHARDS", hide_env = true, value_parser = positive::<NonZeroUsize>)]
+    pub num_shards: Option<NonZeroUsize>,
     /// Which part.
-    #[arg(long, value_name = "N", env = "LIT_RUN_SHARD", hide_env = true)]
-    pub run_shard: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", env = "LIT_RUN_SHARD", hide_env = true, value_parser = positive::<NonZeroUsize>)]
+    pub run_shard: Option<NonZeroUsize>,
     /// Show what configurations are read.
     #[arg(long)]
     pub debug: bool,
@@ -189,32 +173,6 @@ pub struct LitArgs {
     pub show_used_features: bool,
 }
 
-/// Whose results or outputs are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum Level {
-    /// Nobody's.
-    #[default]
-    Off,
-    /// Of tests that failed.
-    Failed,
-    /// Also of those that were run several times.
-    FailedOrFlaky,
-    /// Everybody's.
-    All,
-}
-
-/// How important a message is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum Diagnostic {
-    /// The run cannot go on.
-    Error,
-    /// Something is wrong.
-    Warning,
-    /// Good to know.
-    #[default]
-    Note,
-}
-
 /// An order of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Order {
@@ -225,4 +183,96 @@ pub enum Order {
     /// Those that failed, then the slowest.
     #[default]
     Smart,
+}
+
+impl LitArgs {
+    /// Whether programs with googletest's cases are split into parts.
+    pub fn gtest_sharding(&self) -> bool {
+        !self.no_gtest_sharding
+    }
+}
+
+fn positive<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| format!("requires positive integer, but found '{text}'"))
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("requires non-negative integer, but found '{text}'"))
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|n| *n >= 0.0);
+    number.ok_or_else(|| format!("requires non-negative float, but found '{text}'"))
+}
+
+/// What is wrong with the arguments, in lit's words.
+pub fn usage_error(error: &clap::Error) -> String {
+    let part = |kind: ContextKind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => Some(texts.join(", ")),
+        _ => None,
+    };
+    let argument = part(ContextKind::InvalidArg).unwrap_or_default();
+    // Without the name of its value.
+    let argument = argument.split([' ', '=', '[']).next().unwrap_or_default();
+    let value = part(ContextKind::InvalidValue).unwrap_or_default();
+    let source = std::error::Error::source(error).map(ToString::to_string);
+    let why = match (error.kind(), source) {
+        (ErrorKind::ValueValidation, Some(source)) => format!("argument {argument}: {source}"),
+        (ErrorKind::InvalidValue, _) if value.is_empty() => format!("argument {argument}: expected one argument"),
+        (ErrorKind::InvalidValue, _) => {
+            let choices = part(ContextKind::ValidValue).unwrap_or_default();
+            format!("argument {argument}: invalid choice: '{value}' (choose from {choices})")
+        }
+        (ErrorKind::UnknownArgument, _) => format!("unrecognized arguments: {argument}"),
+        (ErrorKind::MissingRequiredArgument, _) => "the following arguments are required: TEST_PATH".to_owned(),
+        (ErrorKind::ArgumentConflict, _) => {
+            let other = part(ContextKind::PriorArg).unwrap_or_default();
+            let other = other.split([' ', '=', '[']).next().unwrap_or_default();
+            format!("argument {argument}: not allowed with argument {other}")
+        }
+        _ => {
+            let text = error.to_string();
+            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+        }
+    };
+    format!("{USAGE}\nlit: error: {why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, FromArgMatches as _};
+
+    fn parse(arguments: &str) -> Result<LitArgs, String> {
+        let words = std::iter::once("lit").chain(arguments.split_whitespace());
+        let matches = LitArgs::augment_args(Command::new("lit")).try_get_matches_from(words);
+        matches.and_then(|m| LitArgs::from_arg_matches(&m)).map_err(|e| usage_error(&e))
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_lits_words() {
+        for (arguments, words) in [
+            ("", "the following arguments are required: TEST_PATH"),
+            ("--num-shards 0 x", "argument --num-shards: requires positive integer, but found '0'"),
+            ("-j x y", "argument --workers: requires positive integer, but found 'x'"),
+            ("--timeout=-1 x", "argument --timeout: requires non-negative integer, but found '-1'"),
+            ("--min-output-interval=-1 x", "argument --min-output-interval: requires non-negative float"),
+            ("--order=none x", "argument --order: invalid choice: 'none' (choose from lexical, random, smart)"),
+            ("--order", "argument --order: expected one argument"),
+            ("--vg x", "unrecognized arguments: --vg"),
+            ("--time-tests --skip-test-time-recording x", "not allowed with argument --"),
+        ] {
+            let why = parse(arguments).unwrap_err();
+            assert!(why.starts_with("usage: lit [-h]") && why.contains(words), "{arguments}: {why}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_an_option_counts_and_names_can_be_cut_short() {
+        let args = parse("--order lexical --order=random --max-t 3 --filter a --filter b x").unwrap_or_default();
+        assert_eq!(args.order, Order::Random);
+        assert_eq!(args.filter.as_deref(), Some("b"));
+        assert!(parse("--time-tests x").unwrap_or_default().time_tests.is_some());
+    }
 }

@@ -10,6 +10,7 @@ mod lint;
 mod list;
 mod lit;
 mod lit_args;
+mod lit_loudness;
 mod matrix;
 mod migrate;
 mod observe;
@@ -50,6 +51,9 @@ impl From<Problem> for Failed {
     }
 }
 
+/// Names of programs in whose place this one can stand.
+const LIT_NAMES: [&str; 3] = ["lit", "llvm-lit", "lit.py"];
+
 /// The arguments. Under the name of a program that it can stand for, it is that program.
 fn command_line() -> Vec<OsString> {
     let mut given = std::env::args_os();
@@ -58,7 +62,7 @@ fn command_line() -> Vec<OsString> {
     let mut given = given.peekable();
     let command = match called {
         "FileCheck" => Some("filecheck"),
-        "lit" | "llvm-lit" | "lit.py" => Some("lit"),
+        name if LIT_NAMES.contains(&name) => Some("lit"),
         _ => given.next_if(|a| a == "lit").map(|_| "lit"),
     };
     let mut all = vec![name];
@@ -81,8 +85,13 @@ pub fn main() -> ExitCode {
     if let Some(answered) = crate::device::inventory::answer_if_asked() {
         return answered;
     }
-    let cli = match Cli::try_parse_from(command_line()) {
+    let arguments = command_line();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
+        Err(e) if e.use_stderr() && arguments.get(1).is_some_and(|a| a == "lit") => {
+            eprintln!("{}", lit_args::usage_error(&e));
+            return Status::Usage.into();
+        }
         Err(e) => {
             let _ = e.print();
             return if e.use_stderr() { Status::Usage.into() } else { ExitCode::SUCCESS };

@@ -36,6 +36,9 @@ pub enum Format {
         suffixes: Vec<String>,
         /// Words before the executable.
         run_under: Vec<String>,
+        /// Runs executables that end in `.py`.
+        #[serde(default)]
+        python: Option<String>,
     },
     /// A class of the suite's own, which only Python can run.
     Python {

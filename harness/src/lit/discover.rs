@@ -109,7 +109,8 @@ fn home(folder: &Path) -> Home {
         Ok(text) if has(&text, "dialect", "lit") => Home::Lit,
         Ok(text) if has(&text, "name", "=") || has(&text, "files", "=") => Home::Strict,
         Ok(_) => Home::Folder,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Home::No,
+        // A test that is named by its path is no folder.
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Home::No,
         Err(_) => Home::Lit,
     }
 }

@@ -1,11 +1,12 @@
 //! One test: read, decided, run, given lit's result.
 
 use super::config::{Format, Frozen, Test};
+use super::googletest::{self, Case, How};
 use super::log::{LineRan, Log};
 use super::shell::{Abort, Shell, State};
 use crate::process::{End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
-use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan};
+use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan, scan_without_script};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -107,8 +108,8 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// Features that it requires and that are missing.
     pub missing: Vec<String>,
-    /// Results of the parts of a test that has parts: name, result, output, seconds.
-    pub parts: Vec<(String, Code, String, f64)>,
+    /// What stands in its place in lists and reports: the cases of a program that ran to its end.
+    pub cases: Option<Vec<Case>>,
     /// What was run, when it is kept.
     pub lines: Vec<LineRan>,
     /// Exit status of the script.
@@ -127,7 +128,7 @@ impl Outcome {
             allowed: 1,
             elapsed: Duration::ZERO,
             missing: Vec::new(),
-            parts: Vec::new(),
+            cases: None,
             lines: Vec::new(),
             status: 0,
             limit: 0,
@@ -150,6 +151,10 @@ pub struct Context {
     pub coverage: bool,
     /// Expected failures are left out.
     pub exclude_xfail: bool,
+    /// Tests are parts of programs with googletest's cases, not whole ones.
+    pub gtest_sharding: bool,
+    /// Such programs run their cases in random order.
+    pub shuffle: bool,
     /// A test that failed is not run again here.
     pub one_attempt: bool,
     /// What was run is kept with its outputs.
@@ -168,6 +173,8 @@ impl Context {
             output_limit: OUTPUT_LIMIT,
             coverage: false,
             exclude_xfail: false,
+            gtest_sharding: true,
+            shuffle: false,
             one_attempt: false,
             keep: false,
             interrupt,
@@ -184,8 +191,14 @@ pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome>
             file.run()?
         }
         Format::None => Outcome::new(Code::Unresolved, "The test has no format.\n"),
-        Format::Executable | Format::Googletest { .. } | Format::Python { .. } => {
-            other(test, context)
+        Format::Googletest { run_under, python, .. } => {
+            let how = How { run_under, python: python.as_deref() };
+            plain(test, googletest::run(test, number, context, &how))?
+        }
+        Format::Executable => plain(test, executable(test, number, context))?,
+        Format::Python { class } => {
+            let why = format!("Tests of the format `{class}` are run by Python code of their suite, which only lit can call.\n");
+            Outcome::new(Code::Unresolved, why)
         }
     };
     outcome.elapsed = started.elapsed();
@@ -205,8 +218,81 @@ pub fn foresee(test: &Test, bytes: &[u8]) -> Option<String> {
     gate(test, &file).ok().flatten().map(|outcome| outcome.output)
 }
 
-fn other(test: &Test, _: &Context) -> Outcome {
-    Outcome::new(Code::Unresolved, format!("{:?} tests cannot be run", test.config.frozen.format))
+/// The outcome of a test without `RUN` lines, after what is expected of it.
+fn plain(test: &Test, ran: Result<Outcome, Abort>) -> Option<Outcome> {
+    let outcome = match ran {
+        Ok(outcome) => outcome,
+        Err(Abort::Interrupted) => return None,
+        Err(Abort::Exception(why) | Abort::Error { message: why, .. }) => exception(&why),
+    };
+    Some(match expected_to_fail(test, &[]) {
+        Ok(expected) => as_expected(outcome, expected),
+        Err(why) => Outcome::new(Code::Unresolved, why),
+    })
+}
+
+/// A program that passes by its exit status.
+fn executable(test: &Test, number: usize, context: &Context) -> Result<Outcome, Abort> {
+    if test.config.frozen.unsupported {
+        return Ok(Outcome::new(Code::Unsupported, ""));
+    }
+    let argv = [test.source().display().to_string()];
+    let done = super::pipeline::program(&super::pipeline::Program {
+        marker: &format!("{}/{number}", context.marker),
+        folder: &std::env::current_dir().unwrap_or_default(),
+        argv: &argv,
+        env: environment(test, context),
+        limit: None,
+        merged: false,
+        interrupt: &context.interrupt,
+    })
+    .map_err(|e| Abort::Exception(super::redirect::os_error(&e, &argv[0])))?;
+    if done.end == End::Interrupted {
+        return Err(Abort::Interrupted);
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(match done.status {
+        0 => Outcome::new(Code::Pass, ""),
+        _ => Outcome::new(Code::Fail, text(&done.stdout) + &text(&done.stderr)),
+    })
+}
+
+/// Whether a test is expected to fail, by what its file says and what is said of it from outside.
+pub(super) fn expected_to_fail(test: &Test, of_file: &[String]) -> Result<bool, String> {
+    if test.xfail_not {
+        return Ok(false);
+    }
+    for item in test.xfails.iter().chain(of_file) {
+        if item == "*" {
+            return Ok(true);
+        }
+        let holds = evaluate(item, &test.config.frozen.features);
+        if holds.map_err(|e| format!("Error in XFAIL list:\n{e}"))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn as_expected(mut outcome: Outcome, expected: bool) -> Outcome {
+    outcome.code = match outcome.code {
+        Code::Pass if expected => Code::Xpass,
+        Code::Fail if expected => Code::Xfail,
+        other => other,
+    };
+    outcome
+}
+
+/// The environment of a test.
+pub(super) fn environment(test: &Test, context: &Context) -> BTreeMap<String, String> {
+    let mut env = test.config.frozen.environment.clone();
+    if let Some(tmp) = &context.tmp {
+        for name in ["TMP", "TMPDIR", "TEMP", "TEMPDIR"] {
+            env.insert(name.to_owned(), tmp.display().to_string());
+        }
+    }
+    env.insert("LIT_CURRENT_TESTCASE".to_owned(), test.name());
+    env
 }
 
 /// Whether a test is not for this place.
@@ -292,48 +378,22 @@ impl Own<'_> {
             Ok(file) => file,
             Err(why) => return Some(Outcome::new(Code::Unresolved, why)),
         };
-        let expected = match self.expected_to_fail(&file) {
+        let expected = match expected_to_fail(self.test, &file.xfails) {
             Ok(expected) => expected,
             Err(why) => return Some(Outcome::new(Code::Unresolved, why)),
         };
-        let mut outcome = match self.gate(&file, expected) {
+        let outcome = match self.gate(&file, expected) {
             Ok(None) if self.context.no_execute => Outcome::new(Code::Pass, ""),
             Ok(None) => self.attempts(&file)?,
             Ok(Some(outcome)) => outcome,
             Err(why) => Outcome::new(Code::Unresolved, why),
         };
-        if expected {
-            outcome.code = match outcome.code {
-                Code::Pass => Code::Xpass,
-                Code::Fail => Code::Xfail,
-                other => other,
-            };
-        }
-        Some(outcome)
+        Some(as_expected(outcome, expected))
     }
 
     fn scan(&self, bytes: &[u8]) -> Result<LitFile, String> {
-        match scan(bytes) {
-            // A preamble is a script already.
-            Err(why) if !self.preamble.is_empty() && why == "Test has no 'RUN:' line" => Ok(LitFile::default()),
-            other => other,
-        }
-    }
-
-    fn expected_to_fail(&self, file: &LitFile) -> Result<bool, String> {
-        if self.test.xfail_not {
-            return Ok(false);
-        }
-        for item in self.test.xfails.iter().chain(&file.xfails) {
-            if item == "*" {
-                return Ok(true);
-            }
-            let holds = evaluate(item, &self.test.config.frozen.features);
-            if holds.map_err(|e| format!("Error in XFAIL list:\n{e}"))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        // A preamble is a script already.
+        if self.preamble.is_empty() { scan(bytes) } else { scan_without_script(bytes) }
     }
 
     fn gate(&self, file: &LitFile, expected: bool) -> Result<Option<Outcome>, String> {
@@ -371,6 +431,9 @@ impl Own<'_> {
                 return Some(exception(&format!("ValueError: {why}")));
             }
         }
+        if self.context.coverage {
+            self.profile(&mut script);
+        }
         if let Err(e) = std::fs::create_dir_all(folder.join("Output")) {
             return Some(exception(&super::redirect::os_error(&e, folder.join("Output"))));
         }
@@ -403,6 +466,16 @@ impl Own<'_> {
         }
         let (lines, status, limit) = (last.lines, last.status, frozen.timeout);
         Some(Outcome { attempts, allowed, lines, status, limit, ..Outcome::new(code, output) })
+    }
+
+    /// Gives each command line a profile of its own.
+    fn profile(&self, script: &mut [String]) {
+        let name = self.test.path.replace('/', "_");
+        for (index, text) in script.iter_mut().enumerate() {
+            let (place, command) = placed(text);
+            let command = command.trim_start();
+            *text = format!("%dbg({place}) export LLVM_PROFILE_FILE={name}-%p-%m{index}.profraw; {command}");
+        }
     }
 
     /// Runs the script in lit's shell.
@@ -443,7 +516,7 @@ impl Own<'_> {
         let mut shell = Shell {
             state: State {
                 cwd: folder.to_path_buf(),
-                env: Arc::new(self.environment()),
+                env: Arc::new(environment(self.test, self.context)),
                 umask: None,
                 limits: Limits::default(),
                 limited: false,
@@ -459,19 +532,17 @@ impl Own<'_> {
             log: &mut log,
         };
         let mut status = Ok(Some(0));
-        for (index, (place, command, line)) in lines.iter().enumerate() {
+        for (place, command, line) in &lines {
             if shell.timed_out {
                 status = Ok(None);
                 break;
             }
             shell.log.place(place, command);
-            let Some(line) = line else { continue };
-            if self.context.coverage {
-                let name = self.test.path.replace('/', "_");
-                let file = format!("{name}-%p-%m{index}.profraw");
-                Arc::make_mut(&mut shell.state.env).insert("LLVM_PROFILE_FILE".to_owned(), file);
-            }
-            status = shell.line(line);
+            let Some(line) = line else {
+                shell.log.nothing();
+                continue;
+            };
+            status = shell.announce(command.trim_start()).and_then(|()| shell.line(line));
             if !matches!(status, Ok(Some(0))) {
                 break;
             }
@@ -508,17 +579,6 @@ impl Own<'_> {
         Ok(Attempt { code, status, timeout, log: log.text, stderr: String::new(), lines: log.lines })
     }
 
-    fn environment(&self) -> BTreeMap<String, String> {
-        let mut env = self.test.config.frozen.environment.clone();
-        if let Some(tmp) = &self.context.tmp {
-            for name in ["TMP", "TMPDIR", "TEMP", "TEMPDIR"] {
-                env.insert(name.to_owned(), tmp.display().to_string());
-            }
-        }
-        env.insert("LIT_CURRENT_TESTCASE".to_owned(), self.test.name());
-        env
-    }
-
     /// Hands the script to a real shell.
     fn external(&self, script: &[String], folder: &Path, tmp: &Path) -> Result<Attempt, Abort> {
         use runproof_directives::lit::python::quote;
@@ -526,6 +586,7 @@ impl Own<'_> {
         let mut parts = Vec::new();
         for text in script {
             let (place, command) = placed(text);
+            let command = &super::readfile::for_shell(command);
             let note = match command.trim_start() {
                 "" => format!("'{place}' has no command after substitutions"),
                 command => format!("{} \\# '{place}'", quote(command)),
@@ -553,8 +614,9 @@ impl Own<'_> {
             marker: &marker,
             folder,
             argv: &[shell.display().to_string(), path.display().to_string()],
-            env: self.environment(),
+            env: environment(self.test, self.context),
             limit,
+            merged: false,
             interrupt: &self.context.interrupt,
         })
         .map_err(|e| failed(&e))?;

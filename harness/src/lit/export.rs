@@ -37,9 +37,6 @@ pub fn json(rows: &[Row<'_>], seconds: f64) -> String {
     let mut tests = Vec::new();
     for row in rows.iter().filter(|r| r.is_executed()) {
         let name = row.test.name();
-        for (part, code, output, seconds) in &row.outcome.parts {
-            tests.push(json!({ "name": format!("{name}:{part}"), "code": code.name(), "output": output, "elapsed": seconds }));
-        }
         tests.push(json!({
             "name": name, "code": row.outcome.code.name(), "output": row.outcome.output,
             "elapsed": row.outcome.elapsed.as_secs_f64(),

@@ -1,7 +1,9 @@
 # Asks an installed lit what the configuration of some suites comes to, and writes it down as JSON.
-# argv[1]: the file to write; the rest: lit's own arguments, those that a configuration can see.
+# argv[1]: the file to write; argv[2]: the program's name in messages; the rest: lit's own arguments, those that a configuration
+# can see.
 # Everything that lit prints on the way is for the user. Status 77: this Python has no lit.
 import json
+import shlex
 import sys
 
 try:
@@ -14,7 +16,7 @@ except ImportError:
     sys.exit(77)
 
 out = sys.argv[1]
-sys.argv = ["lit"] + sys.argv[2:]
+sys.argv = sys.argv[2:]
 seen = {}
 
 # Time limits are ours to enforce: what lit needs for them does not matter.
@@ -56,27 +58,30 @@ def substitution(pair):
 
 
 def test_format(value):
-    names = [c.__module__ + "." + c.__name__ for c in type(value).__mro__]
-    own = names[0]
     if value is None:
         return {"kind": "none"}
-    if own.endswith("shtest.ShTest"):
+    # A class of the suite's own that only finds tests in its own way runs them as the class that it comes from.
+    execute = getattr(type(value), "execute", None)
+    run = (getattr(execute, "__module__", ""), getattr(execute, "__qualname__", ""))
+    if run == ("lit.formats.shtest", "ShTest.execute"):
         return {
             "kind": "shell",
             "external": bool(value.execute_external),
             "substitutions": [substitution(s) for s in getattr(value, "extra_substitutions", [])],
             "preamble": [text(s) for s in getattr(value, "preamble_commands", [])],
         }
-    if own.endswith("base.ExecutableTest"):
+    if run == ("lit.formats.base", "ExecutableTest.execute"):
         return {"kind": "executable"}
-    if own.endswith("googletest.GoogleTest"):
-        listed = lambda v: sorted(v) if not isinstance(v, str) else [v]
+    if run == ("lit.formats.googletest", "GoogleTest.execute"):
+        listed = lambda v: [v] if isinstance(v, str) else sorted(v or [])
+        under = getattr(value, "run_under", None) or []
         return {
             "kind": "googletest",
             "sub_dirs": listed(value.test_sub_dirs),
-            "prefixes": listed(getattr(value, "test_prefixes", [""])),
+            "prefixes": listed(getattr(value, "test_prefixes", None)),
             "suffixes": listed(value.test_suffixes),
-            "run_under": [text(s) for s in getattr(value, "run_under", [])],
+            "run_under": [text(s) for s in (under if isinstance(under, list) else shlex.split(under))],
+            "python": sys.executable,
         }
     return {"kind": "python", "class": type(value).__name__}
 

@@ -43,13 +43,19 @@ impl Log {
         }
         self.text.push_str("# ");
         self.text.push_str(place);
-        if command.is_empty() {
-            self.text.push_str(" has no command after substitutions\n");
-        } else {
-            self.text.push('\n');
-            self.text.push_str(command.trim_start());
-            self.text.push('\n');
-        }
+        self.text.push('\n');
+    }
+
+    /// The directive is empty.
+    pub(super) fn nothing(&mut self) {
+        self.text.pop();
+        self.text.push_str(" has no command after substitutions\n");
+    }
+
+    /// The line that will be run.
+    pub(super) fn line(&mut self, command: &str) {
+        self.text.push_str(command);
+        self.text.push('\n');
     }
 
     /// A command that was run.

@@ -2,6 +2,7 @@
 //! ended, on what that has written.
 
 use super::builtin::{self, Builtin, Call, StateBuiltin};
+use super::readfile;
 use super::redirect::{Opened, Streams, Target, redirect};
 use super::shell::{Abort, Ran, Shell, State, glob, normal, patience, shown};
 use crate::process::{Capture, End, Interrupt, Limits, Running, Scope};
@@ -34,19 +35,23 @@ enum Runner {
 }
 
 /// What an exit status means for the pipeline.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Verdict {
     nots: u32,
     /// A plain `not`: a crash is no failure that was expected.
     no_crash: bool,
-    /// `not --crash`.
-    crash: bool,
+    /// Where there is a `not --crash`: every `not`, the outermost first, and whether it is one. lit leaves all of them to the
+    /// program, so each counts for itself.
+    programs: Vec<bool>,
 }
 
 impl Verdict {
-    fn of(self, status: i32) -> i32 {
-        if self.crash {
-            return i32::from(status >= 0);
+    fn of(&self, status: i32) -> i32 {
+        if !self.programs.is_empty() {
+            return self.programs.iter().rev().fold(status, |status, crash| match crash {
+                true => i32::from(status >= 0),
+                false => i32::from(status <= 0),
+            });
         }
         if self.nots % 2 == 1 {
             return i32::from(if self.no_crash { status <= 0 } else { status == 0 });
@@ -143,6 +148,7 @@ fn prepare(
     let mut rest = words.as_slice();
     let mut own_env: Option<BTreeMap<String, String>> = None;
     let (mut verdict, mut plain_not) = (Verdict::default(), true);
+    let (mut programs, mut bangs) = (Vec::new(), false);
     loop {
         match rest.first().map(Word::text) {
             Some("env") => {
@@ -158,10 +164,10 @@ fn prepare(
                 plain_not &= word == "not" && verdict.nots == 0;
                 verdict.nots += 1;
                 rest = &rest[1..];
-                if word == "not" && rest.first().is_some_and(|w| w.text() == "--crash") {
-                    verdict.crash = true;
-                    rest = &rest[1..];
-                }
+                bangs |= word == "!";
+                let crash = word == "not" && rest.first().is_some_and(|w| w.text() == "--crash");
+                programs.push(crash);
+                rest = &rest[usize::from(crash)..];
                 if rest.is_empty() {
                     return Err(Abort::error(format!("Error: '{word}' requires a subcommand")));
                 }
@@ -169,13 +175,14 @@ fn prepare(
             _ => break,
         }
     }
+    let crash = programs.contains(&true);
     let Some(first) = rest.first() else { return Err(Abort::Exception("IndexError: no command".to_owned())) };
     let name = glob(first, &shell.state.cwd)?.into_iter().next().unwrap_or_default();
     if let Some(builtin) = builtin::of_shell(&name, count) {
         if own_env.is_some() {
             return Err(Abort::error(format!("Error: 'env' cannot call '{name}'")));
         }
-        if verdict.crash {
+        if crash {
             return Err(Abort::error(format!("Error: 'not --crash' cannot call '{name}'")));
         }
         if count != 1 {
@@ -190,11 +197,12 @@ fn prepare(
         return Ok(Prepared::Ended(ran));
     }
     verdict.no_crash = plain_not && verdict.nots == 1;
-    if verdict.crash && plain_not_crash(&words, rest) {
-        verdict.nots = 0;
-    } else if verdict.crash {
-        // lit hands all of it to the program `not`, which knows of no `!` and of one `not` only.
-        return Err(Abort::error("`not --crash` goes with no other negation".to_owned()));
+    if crash && bangs {
+        // lit hands all of it to the program `not`, which knows of no `!`.
+        return Err(Abort::error("'!': command not found".to_owned()));
+    }
+    if crash {
+        verdict.programs = programs;
     }
     let streams = redirect(&command.redirects, &shell.state, opened)?;
     let mut env = own_env.map_or_else(|| Arc::clone(&shell.state.env), Arc::new);
@@ -202,7 +210,7 @@ fn prepare(
         Some(builtin) => Runner::Builtin(builtin),
         None => Runner::Program(find(&name, &env, &shell.state)?),
     };
-    if verdict.crash {
+    if crash {
         // As the program `not` does, so that a crash that is expected makes no noise.
         let env = Arc::make_mut(&mut env);
         env.insert("LLVM_DISABLE_CRASH_REPORT".to_owned(), "1".to_owned());
@@ -215,40 +223,13 @@ fn prepare(
     Ok(Prepared::Stage(Stage { args, env, runner, streams, verdict }))
 }
 
-/// Whether the words before the command are one `not --crash` and nothing else that negates.
-fn plain_not_crash(words: &[Word], rest: &[Word]) -> bool {
-    let before = &words[..words.len() - rest.len()];
-    before.iter().filter(|w| matches!(w.text(), "not" | "!")).count() == 1
-}
-
-/// Puts files into words: `%{readfile:PATH}`.
+/// Words with files put into them.
 fn late(words: &[Word], cwd: &Path) -> Result<Vec<Word>, Abort> {
-    const OPEN: &str = "%{readfile:";
-    let replace = |text: &str| -> Result<String, Abort> {
-        let mut out = String::new();
-        let mut rest = text;
-        while let Some((before, behind)) = rest.split_once(OPEN) {
-            let Some((path, behind)) = behind.split_once('}') else { break };
-            out.push_str(before);
-            let path = cwd.join(path);
-            let content = std::fs::read(&path).map_err(|e| match e.kind() {
-                io::ErrorKind::NotFound => Abort::error(format!(
-                    "File specified in readfile substitution does not exist: {}",
-                    path.display()
-                )),
-                _ => Abort::Exception(super::redirect::os_error(&e, &path)),
-            })?;
-            out.push_str(&String::from_utf8_lossy(&content));
-            rest = behind;
-        }
-        out.push_str(rest);
-        Ok(out)
-    };
     words
         .iter()
         .map(|word| match word {
-            Word::Text(text) if text.contains(OPEN) => replace(text).map(Word::Text),
-            other => Ok(other.clone()),
+            Word::Text(text) => readfile::expand(text, cwd).map(|text| Word::Text(text.into_owned())),
+            glob @ Word::Glob(_) => Ok(glob.clone()),
         })
         .collect()
 }
@@ -295,7 +276,7 @@ fn change(
     for word in words {
         match word {
             Word::Glob(_) if !expands => {
-                return Err(Abort::Exception("TypeError: a file name pattern where text must be".to_owned()));
+                return Err(Abort::Exception("TypeError: string argument expected, got 'GlobItem'".to_owned()));
             }
             word => args.extend(glob(word, &shell.state.cwd)?),
         }
@@ -645,6 +626,8 @@ pub(super) struct Program<'a> {
     pub argv: &'a [String],
     pub env: BTreeMap<String, String>,
     pub limit: Option<Duration>,
+    /// Standard error goes to standard output.
+    pub merged: bool,
     pub interrupt: &'a Interrupt,
 }
 
@@ -661,7 +644,10 @@ pub(super) struct ProgramDone {
 pub(super) fn program(program: &Program<'_>) -> io::Result<ProgramDone> {
     let scope = Scope::enter_untied(program.marker, program.folder);
     let (out, out_writer) = io::pipe()?;
-    let (err, err_writer) = io::pipe()?;
+    let (err, mut err_writer) = io::pipe()?;
+    if program.merged {
+        err_writer = out_writer.try_clone()?;
+    }
     let mut captures = [Capture::new(out)?, Capture::new(err)?];
     let mut process = Process::new(&program.argv[0]);
     process.args(&program.argv[1..]).env_clear().envs(&program.env).current_dir(program.folder);

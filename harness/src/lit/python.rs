@@ -34,6 +34,10 @@ pub struct Question {
     pub level: Option<&'static str>,
     /// lit says which files it reads.
     pub debug: bool,
+    /// Programs with googletest's cases are tests as a whole, not in parts.
+    pub whole_programs: bool,
+    /// Name of the program in messages; `lit` when it is empty.
+    pub program: String,
 }
 
 impl Question {
@@ -55,6 +59,7 @@ impl Question {
             self.retries.map(|r| format!("--max-retries-per-test={r}")),
             self.level.map(|l| format!("--diagnostic-level={l}")),
             self.debug.then(|| "--debug".to_owned()),
+            self.whole_programs.then(|| "--no-gtest-sharding".to_owned()),
         ];
         arguments.extend(options.into_iter().flatten().map(OsString::from));
         arguments.extend(self.paths.iter().map(Into::into));
@@ -127,9 +132,10 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
     let out = folder.path().join("answer.json");
     std::fs::write(&script, FREEZE)
         .map_err(|e| problem(format!("`{}` cannot be written: {e}", script.display())))?;
+    let program = if question.program.is_empty() { "lit" } else { &question.program };
     let mut tried = Vec::new();
     for python in interpreters() {
-        let mut arguments: Vec<OsString> = vec![script.clone().into(), out.clone().into(), "--show-tests".into()];
+        let mut arguments: Vec<OsString> = vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
         arguments.extend(question.arguments());
         let ran = duct::cmd(&python, arguments).stdin_null().unchecked().run();
         match ran.map(|done| done.status.code()) {

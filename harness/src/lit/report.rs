@@ -5,6 +5,7 @@ use super::execute::{Code, Outcome};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Whose results or outputs are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +41,8 @@ pub struct Show {
     pub outputs: Whose,
     /// A progress bar.
     pub bar: bool,
+    /// It is drawn at most once in this time.
+    pub bar_interval: Duration,
     /// Only failures are counted at the end.
     pub terse: bool,
     /// Results that are listed at the end besides failures.
@@ -55,6 +58,7 @@ pub struct Display<'s, W> {
     total: usize,
     completed: usize,
     bar: Bar,
+    drawn: Option<Instant>,
 }
 
 enum Bar {
@@ -75,10 +79,10 @@ impl<'s, W: Write> Display<'s, W> {
             true => Bar::Row(None),
         };
         // What cannot be shown is seen by nobody; the exit status says what counts.
-        if !matches!(bar, Bar::Row(_)) && (show.results != Whose::Nobody || show.bar) {
+        if show.results != Whose::Nobody || show.bar {
             let _ = writeln!(out, "-- Testing: {tests}{of} tests, {workers} workers --");
         }
-        let mut display = Self { show, out, total: tests, completed: 0, bar };
+        let mut display = Self { show, out, total: tests, completed: 0, bar, drawn: None };
         display.progress("");
         display
     }
@@ -104,6 +108,10 @@ impl<'s, W: Write> Display<'s, W> {
         match &mut self.bar {
             Bar::None => return,
             Bar::Line => {
+                if self.drawn.is_some_and(|d| d.elapsed() < self.show.bar_interval) {
+                    return;
+                }
+                self.drawn = Some(Instant::now());
                 let name: String = name.chars().take(60).collect();
                 let _ = write!(self.out, "\r\x1b[K{percent:3} % [{}/{}] {name}", self.completed, self.total);
             }

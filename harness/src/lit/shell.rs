@@ -1,7 +1,7 @@
 //! Runs the lines of a test: what lasts from one to the next, and what ends them.
 
 use super::log::Log;
-use super::pipeline;
+use super::{pipeline, readfile};
 use crate::process::{Interrupt, Limits, Patience, Scope};
 use runproof_directives::lit::shell::{Command, Join, Line, Word};
 use std::collections::BTreeMap;
@@ -115,6 +115,18 @@ impl Shell<'_> {
     fn is_over(&mut self) -> bool {
         self.timed_out |= self.deadline.is_some_and(|(at, _)| Instant::now() >= at);
         self.timed_out
+    }
+
+    /// Shows a line before it is run. lit does so with a command of its own, into which files are put as into any other.
+    pub(super) fn announce(&mut self, command: &str) -> Result<(), Abort> {
+        let command = readfile::expand(command, &self.state.cwd).map_err(|abort| match abort {
+            Abort::Error { message, .. } => {
+                Abort::Error { words: Some(vec!["@echo".to_owned(), command.to_owned()]), message }
+            }
+            other => other,
+        })?;
+        self.log.line(&command);
+        Ok(())
     }
 
     /// Runs a line; `None` when the limit came before its end.
