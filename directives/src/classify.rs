@@ -7,9 +7,10 @@ use crate::codes;
 use crate::comment::{Place, Slot};
 use crate::finding::Finding;
 use crate::head::{Head, Separator};
+use crate::lit_places;
 use crate::model::CheckLine;
 use crate::prose;
-use crate::raw::{is_keyword_in, keyword_of};
+use crate::raw::{is_active, keyword_of};
 use crate::source::{Source, Span};
 use crate::spelling;
 use crate::syntax::{Dialect, Syntax};
@@ -128,7 +129,7 @@ impl Vocabulary<'_> {
 
     /// Words that a slip may have been meant for.
     fn meant(&self) -> Vec<String> {
-        let own = |k: &&str| *k != "CHECK" && is_keyword_in(self.syntax.dialect, k);
+        let own = |k: &&str| *k != "CHECK" && is_active(k, self.syntax);
         let mut words: Vec<String> = table::keywords().filter(own).map(str::to_owned).collect();
         words.extend(self.syntax.alias.keys().cloned());
         let fallback = BTreeSet::from(["CHECK".to_owned()]);
@@ -185,7 +186,7 @@ pub(crate) fn classify(source: &Source, slot: &Slot, head: &Head<'_>, words: &Vo
         }
         Place::Trailing if keyword.is_some() => Reading::Nothing,
         Place::Comment | Place::Bare | Place::Trailing => match keyword {
-            Some(keyword) => slip_of_keyword(head, keyword, &rest, slot.place),
+            Some(keyword) => slip_of_keyword(head, keyword, &rest, slot.place, words.syntax.dialect),
             None => other_word(source, slot, head, &rest, words),
         },
     }
@@ -233,7 +234,7 @@ fn foreign(
 }
 
 /// A directive's word that is not followed by its colon.
-fn slip_of_keyword(head: &Head<'_>, keyword: &str, rest: &str, place: Place) -> Reading {
+fn slip_of_keyword(head: &Head<'_>, keyword: &str, rest: &str, place: Place, dialect: Dialect) -> Reading {
     let is_end = keyword == "END";
     let verb = table::by_keyword(keyword).is_some_and(|d| d.verb);
     let right = if is_end { "END.".to_owned() } else { format!("{}:", head.word) };
@@ -251,8 +252,8 @@ fn slip_of_keyword(head: &Head<'_>, keyword: &str, rest: &str, place: Place) -> 
             let empty = rest.trim().is_empty();
             let sentence = prose::continues_sentence(rest) || prose::reads_as_sentence(rest);
             // In a text file a lone word at column 1 is text.
-            let prose = head.brackets.is_none() && !empty && (verb && sentence || prose::is_sentence(rest))
-                || empty && place == Place::Bare;
+            let sentence = verb && sentence || dialect == Dialect::Lit && prose::is_sentence(rest);
+            let prose = head.brackets.is_none() && sentence && !empty || empty && place == Place::Bare;
             if prose { Reading::Nothing } else { wrong(missing_colon(head)) }
         }
         _ => Reading::Nothing,
@@ -314,6 +315,12 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
             let message = format!("{word}: a blank before the colon");
             return wrong(near_miss(head, message, &format!("{word}:")));
         }
+        // `FAST = with optimization` is a legend.
+        (Some(CheckWord::Live(prefix, suffix)), Separator::Wrong)
+            if prefix != "CHECK"
+                && suffix.is_empty()
+                && source.bytes[head.rest - 1] == b'='
+                && head.rest > head.span.end + 1 => {}
         (Some(CheckWord::Live(..)), Separator::Wrong) => {
             return wrong(near_miss(head, format!("{word} without its colon"), &format!("{word}:")));
         }
@@ -338,6 +345,11 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
     }
     if words.is_prose(word) {
         return Reading::Nothing;
+    }
+    if words.syntax.dialect == Dialect::Lit
+        && let Some(finding) = lit_places::not_enabled(word, head.span)
+    {
+        return wrong(finding);
     }
     match check {
         Some(CheckWord::Dead(prefix, _)) => {
