@@ -129,7 +129,9 @@ impl Vocabulary<'_> {
 
     /// Words that a slip may have been meant for.
     fn meant(&self) -> Vec<String> {
-        let own = |k: &&str| *k != "CHECK" && is_active(k, self.syntax);
+        // A slip of `COM` is a comment to lit, as it was meant.
+        let as_lit = self.syntax.dialect == Dialect::Lit;
+        let own = |k: &&str| *k != "CHECK" && is_active(k, self.syntax) && !(as_lit && *k == "COM");
         let mut words: Vec<String> = table::keywords().filter(own).map(str::to_owned).collect();
         words.extend(self.syntax.alias.keys().cloned());
         let fallback = BTreeSet::from(["CHECK".to_owned()]);
