@@ -120,11 +120,12 @@ impl Vocabulary<'_> {
             rest == Some(true) || before == Some(true)
         };
         let of_active = |active: &String| joined(word, active) || joined(active, word);
+        let first = text.split_whitespace().next().unwrap_or_default().trim_end_matches(':');
+        let is_remark = first.len() > 1 && prose::is_prose_word(first);
         let heads_text = text.trim().is_empty() || text.trim_end().ends_with('.') || prose::is_sentence(text);
+        let has_pattern = text.contains("{{") || text.contains("[[");
         word.contains("CHECK")
-            || text.contains("{{")
-            || text.contains("[[")
-            || !heads_text && self.active.iter().any(of_active)
+            || !is_remark && (has_pattern || !heads_text && self.active.iter().any(of_active))
     }
 
     /// Words that a slip may have been meant for.

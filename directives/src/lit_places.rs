@@ -35,7 +35,7 @@ pub(crate) fn keywords(source: &Source, enabled: &BTreeSet<String>) -> Vec<Slot>
                 break;
             }
             let slot = slot(index, line, line.start + at);
-            if !enabled.iter().any(|word| word_around(source, &slot).1.trim_end_matches(':') == word) {
+            if !enabled.iter().any(|word| word_around(source, &slot).1 == *word) {
                 slots.push(slot);
             }
         }
@@ -111,10 +111,15 @@ pub(crate) fn checks(source: &Source, words: &Vocabulary<'_>, taken: &BTreeSet<u
     slots
 }
 
+/// Longest text between the braces behind a check word, bytes.
+const LONGEST_MODIFIER: usize = 64;
+
 /// Where the word begins that stands before a colon, `{…}` between them stepped over.
 fn word_before(bytes: &[u8], from: usize, colon: usize) -> Option<usize> {
     let mut end = colon;
     if end > from && bytes[end - 1] == b'}' {
+        // What a check line has there is short; without a bound a line of nothing but `}:` would cost its square.
+        let from = from.max(end.saturating_sub(LONGEST_MODIFIER));
         end = from + bytes[from..end].iter().rposition(|b| *b == b'{')?;
     }
     let length = bytes[from..end].iter().rev().take_while(|b| is_word_byte(**b)).count();
