@@ -7,10 +7,10 @@
 
 use super::canonical::Canonical;
 use super::ere::Scratch;
-use super::expression::lossy;
 use super::file::{CheckFile, Group};
+use super::log::{self, Event, Log, Then, What};
 use super::near;
-use super::pattern::{Body, Match, Obstacle};
+use super::pattern::{Match, Obstacle};
 use super::report::{Failure, FailureKind, KEPT_MATCHES, Matched, Note, Outcome, Reason, Report};
 use super::scan::Kind;
 use super::variables::Values;
@@ -22,16 +22,21 @@ const EXPLAINED_FAILURES: usize = 20;
 impl CheckFile {
     /// Matches the checks with an input.
     pub fn run(&self, input: &[u8]) -> Report {
+        let canonical = Canonical::new(input, self.options.strict_whitespace);
+        self.run_canonical(&canonical, None).0
+    }
+
+    /// As [`CheckFile::run`], with the steps if they are asked for.
+    pub(super) fn run_canonical(&self, input: &Canonical<'_>, log: Option<Log>) -> (Report, Log) {
         let mut report =
             Report { outcomes: vec![Outcome::default(); self.directives.len()], ..Report::default() };
-        if input.is_empty() && !self.options.allow_empty {
+        if input.text.is_empty() && !self.options.allow_empty {
             report.empty_input = true;
-            return report;
+            return (report, log.unwrap_or_default());
         }
-        let canonical = Canonical::new(input, self.options.strict_whitespace);
-        let mut report = Runner::new(self, &canonical.text, report).run();
-        canonical.restore(&mut report.spans_mut());
-        report
+        let (mut report, log) = Runner::new(self, &input.text, report, log).run();
+        input.restore(&mut report.spans_mut());
+        (report, log)
     }
 }
 
@@ -41,6 +46,7 @@ pub(super) struct Runner<'a> {
     pub(super) values: Values<'a>,
     pub(super) scratch: Scratch,
     report: Report,
+    log: Option<Log>,
     /// The last positive match of the block.
     previous: Option<(usize, Span)>,
     /// A failure of this block left open where the next check's range starts.
@@ -56,7 +62,7 @@ struct Failed;
 type Taken = Vec<(usize, usize)>;
 
 impl<'a> Runner<'a> {
-    fn new(file: &'a CheckFile, text: &'a [u8], report: Report) -> Self {
+    fn new(file: &'a CheckFile, text: &'a [u8], report: Report, log: Option<Log>) -> Self {
         let mut values = Values::default();
         for (name, value) in &file.strings {
             values.set_string(name, value);
@@ -70,13 +76,14 @@ impl<'a> Runner<'a> {
             values,
             scratch: Scratch::default(),
             report,
+            log,
             previous: None,
             lost: false,
             failed: false,
         }
     }
 
-    fn run(mut self) -> Report {
+    fn run(mut self) -> (Report, Log) {
         let groups = &self.file.groups;
         let labels = (0..groups.len()).filter(|index| self.file.ends_block(&groups[*index]));
         let (mut done, mut start) = (0, 0);
@@ -102,7 +109,7 @@ impl<'a> Runner<'a> {
             self.block(&groups[done..upto], range, next.is_some());
             (done, start) = (upto, end);
         }
-        self.report
+        (self.report, self.log.unwrap_or_default())
     }
 
     /// Where the block that a label ends, ends.
@@ -110,7 +117,10 @@ impl<'a> Runner<'a> {
         let anchor = self.file.groups[label].anchor?;
         let range = Span::new(start, self.text.len());
         match self.search(anchor, range) {
-            Ok(Some(found)) => return Some(found.end),
+            Ok(Some(found)) => {
+                self.log_match(anchor, range, None, &found, Then::Good);
+                return Some(found.end);
+            }
             Ok(None) => self.not_found(anchor, range, None),
             Err(obstacles) => self.unsearchable(anchor, range, &obstacles),
         }
@@ -137,6 +147,8 @@ impl<'a> Runner<'a> {
         let (start, nots) = self.before(group, range);
         let range = Span::new(start, range.end);
         let Some(anchor) = group.anchor else {
+            let end = Span::new(range.end, range.end);
+            self.log(2, || Event::found(None, range, end, Then::Good));
             self.forbid(&nots, range, false);
             return Some(range.end);
         };
@@ -198,17 +210,21 @@ impl<'a> Runner<'a> {
                     None => taken.push((start, end)),
                     Some(all) => *all = (all.0.min(start), all.1.max(end)),
                 }
+                self.log_match(index, rest, None, &found, Then::Good);
                 self.matched(index, &found);
                 return Ok(());
             }
             earlier += taken[earlier..].iter().take_while(|(_, other)| *other <= start).count();
             match taken.get(earlier) {
                 Some((other, other_end)) if *other < end => {
-                    from = *other_end;
+                    let other = Span::new(*other, *other_end);
+                    self.log_match(index, rest, None, &found, Then::Discarded(other));
+                    from = other.end;
                     earlier += 1;
                 }
                 _ => {
                     taken.insert(earlier, (start, end));
+                    self.log_match(index, rest, None, &found, Then::Good);
                     self.matched(index, &found);
                     return Ok(());
                 }
@@ -227,7 +243,9 @@ impl<'a> Runner<'a> {
         for round in 0..directive.count {
             let from = all.map_or(range.start, |all| all.end);
             let counted = (directive.count > 1).then_some((round, directive.count));
-            let found = self.attempt(index, Span::new(from, range.end), counted)?;
+            let rest = Span::new(from, range.end);
+            let found = self.attempt(index, rest, counted)?;
+            self.log_match(index, rest, counted, &found, Then::Good);
             self.matched(index, &found);
             all = Some(Span::new(all.map_or(found.start, |all| all.start), found.end));
         }
@@ -244,6 +262,7 @@ impl<'a> Runner<'a> {
         let line_ends = line_ends(&self.text[skipped.start..skipped.end]);
         if line_ends != wanted {
             let previous = self.previous.map_or(Span::new(skipped.start, skipped.start), |(_, span)| span);
+            self.log_wrong_line(index, skipped, found);
             self.fail(index, FailureKind::WrongLine { found, previous, line_ends });
             self.failed = true;
         }
@@ -259,8 +278,12 @@ impl<'a> Runner<'a> {
             self.executed(index, range);
             match self.search(index, range) {
                 Ok(None) if open_ended => {}
-                Ok(None) => self.note_empty(index, range),
+                Ok(None) => {
+                    self.log_search(2, index, range, None, |_| What::Absent);
+                    self.note_empty(index, range);
+                }
                 Ok(Some(found)) => {
+                    self.log_match(index, range, None, &found, Then::Forbidden);
                     self.matched(index, &found);
                     let found = Span::new(found.start, found.end);
                     self.fail(index, FailureKind::Forbidden { found, searched: range, open_ended });
@@ -315,32 +338,32 @@ impl<'a> Runner<'a> {
     }
 
     fn matched(&mut self, index: usize, found: &Match) {
-        let file = self.file;
         let outcome = &mut self.report.outcomes[index];
         outcome.matched = outcome.matched.saturating_add(1);
         if outcome.matches.len() >= KEPT_MATCHES {
             return;
         }
-        let mut captures = Vec::new();
-        if let Body::Parts(parts) = &file.patterns[index].body {
-            let strings = parts.strings.iter().map(|(name, _)| name.as_slice()).zip(&found.strings);
-            let numbers = parts.numbers.iter().map(|(id, ..)| file.names.numeric(*id).name.as_slice());
-            for (name, (start, end)) in strings.chain(numbers.zip(&found.numbers)) {
-                captures.push((lossy(name), Span::new(*start, *end)));
-            }
-        }
+        let captures = log::captures(self.file, index, found);
         outcome.matches.push(Matched { span: Span::new(found.start, found.end), captures });
     }
 
     fn not_found(&mut self, index: usize, searched: Span, counted: Option<(u32, u32)>) {
         let explained = self.report.failures.len() < EXPLAINED_FAILURES;
         let near = if explained { near::look(self, index, searched) } else { None };
+        self.log_search(0, index, searched, counted, |runner| What::Missing {
+            intended: runner.intended(index, searched),
+        });
         let values = near::bindings(self, index);
         let after = self.previous;
         self.fail(index, FailureKind::NotFound { searched, after, counted, values, near });
     }
 
     fn unsearchable(&mut self, index: usize, searched: Span, obstacles: &[Obstacle]) {
+        self.log_search(0, index, searched, None, |runner| {
+            let wanted = runner.file.directives[index].kind != Kind::Not;
+            let intended = if wanted { runner.intended(index, searched) } else { None };
+            What::Unsearchable { reasons: log::reasons(runner.file, obstacles), intended }
+        });
         let reasons = near::reasons(self.file, obstacles);
         let defined_nowhere = |reason: &Reason| !matches!(reason, Reason::Undefined(_));
         if !self.report.failures.is_empty() && !reasons.iter().any(defined_nowhere) {
@@ -351,6 +374,65 @@ impl<'a> Runner<'a> {
             return;
         }
         self.fail(index, FailureKind::Unsearchable { searched, reasons });
+    }
+
+    /// Notes a step, if LLVM's program would come to it and tell it.
+    fn log(&mut self, level: u8, event: impl FnOnce() -> Event) {
+        if let Some(log) = self.log.as_mut().filter(|log| log.level >= level && !self.failed) {
+            log.events.push(event());
+        }
+    }
+
+    fn log_search(
+        &mut self,
+        level: u8,
+        index: usize,
+        searched: Span,
+        counted: Option<(u32, u32)>,
+        what: impl FnOnce(&Self) -> What,
+    ) {
+        if self.failed || self.log.as_ref().is_none_or(|log| log.level < level) {
+            return;
+        }
+        let values = log::values(&self.file.patterns[index], &self.values);
+        let round = counted.map(|(done, of)| (done + 1, of));
+        let event = Event { directive: Some(index), searched, round, values, what: what(self) };
+        self.log(level, || event);
+    }
+
+    fn log_match(
+        &mut self,
+        index: usize,
+        searched: Span,
+        counted: Option<(u32, u32)>,
+        found: &Match,
+        then: Then,
+    ) {
+        let level = match then {
+            Then::Good => 1,
+            Then::Discarded(_) => 2,
+            Then::WrongLine(_) | Then::Forbidden => 0,
+        };
+        self.log_search(level, index, searched, counted, |runner| What::Found {
+            span: Span::new(found.start, found.end),
+            captures: log::captures(runner.file, index, found),
+            then,
+        });
+    }
+
+    /// The last match turns out to be on the wrong line.
+    fn log_wrong_line(&mut self, index: usize, skipped: Span, found: Span) {
+        let wrong = Then::WrongLine(skipped.start);
+        let last = self.log.as_mut().filter(|log| log.level > 0 && !self.failed);
+        match last.and_then(|log| log.events.last_mut()).map(|event| &mut event.what) {
+            Some(What::Found { then, .. }) => *then = wrong,
+            _ => self.log(0, || Event::found(Some(index), skipped, found, wrong)),
+        }
+    }
+
+    fn intended(&self, index: usize, searched: Span) -> Option<usize> {
+        let text = &self.text[searched.start..searched.end];
+        log::intended(&self.file.patterns[index], text).map(|at| searched.start + at)
     }
 
     fn fail(&mut self, directive: usize, kind: FailureKind) {

@@ -1,0 +1,350 @@
+//! The input with marks under its lines.
+
+use std::collections::BTreeMap;
+
+use super::super::log::{Event, Then, What};
+use super::super::options::DumpFilter;
+use super::super::scan::Kind;
+use super::Scene;
+use super::lines::Lines;
+use super::matches::value_text;
+use super::message::{BLACK, BOLD, CYAN, GREEN, MAGENTA, ON_CYAN, Paint, RED};
+use crate::source::Span;
+
+/// Lines that are left out have to be more than those that say so.
+const ELLIPSIS_LINES: usize = 3;
+
+/// Something to be shown under the lines of a range.
+struct Annotation {
+    /// Its label, once all of its check are known.
+    label: String,
+    span: Span,
+    /// First and last line, from 1.
+    lines: (usize, usize),
+    /// Nothing is marked for a value.
+    mark: Option<u8>,
+    note: String,
+    colour: &'static str,
+    is_error: bool,
+    is_good_match: bool,
+}
+
+/// Writes the annotated input.
+pub(in crate::check) fn dump(scene: &Scene<'_>, out: &mut Vec<u8>) {
+    let lines = scene.input_lines();
+    let annotations = Annotator { scene, lines: &lines, made: Vec::new(), keys: Vec::new() }.annotations();
+    let label_width = annotations.iter().map(|annotation| annotation.label.len()).max().unwrap_or(0);
+    let number_width = (lines.line(lines.text.len()).ilog10() + 1) as usize;
+    let head = format!(
+        "\nInput file: {}\nCheck file: {}\n\n-dump-input=help explains the following input dump.\n\nInput was:\n<<<<<<\n",
+        scene.input_name, scene.check_name
+    );
+    out.extend_from_slice(head.as_bytes());
+    let mut starts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, annotation) in annotations.iter().enumerate() {
+        starts.entry(annotation.lines.0).or_default().push(index);
+    }
+    let printer = Printer {
+        text: lines.text,
+        annotations: &annotations,
+        paint: Paint(scene.options.color),
+        verbose: scene.options.verbosity > 0,
+        label_width: label_width.max(number_width) + ELLIPSIS_LINES,
+    };
+    let shown = shown_lines(scene, &annotations);
+    printer.all(out, &starts, shown);
+    out.extend_from_slice(b">>>>>>\n");
+}
+
+/// Ranges of lines to be shown, in order and apart.
+fn shown_lines(scene: &Scene<'_>, annotations: &[Annotation]) -> Vec<(usize, usize)> {
+    let filter = scene.options.filter();
+    let context = scene.options.context();
+    let mut wanted: Vec<(usize, usize)> = annotations
+        .iter()
+        .filter(|annotation| filter != DumpFilter::Error || annotation.is_error)
+        .map(|annotation| match filter {
+            DumpFilter::AnnotationFull => annotation.lines,
+            _ => (annotation.lines.0, annotation.lines.0),
+        })
+        .map(|(first, last)| (first.saturating_sub(context), last.saturating_add(context)))
+        .collect();
+    if filter == DumpFilter::All {
+        wanted = vec![(0, usize::MAX)];
+    }
+    wanted.sort_unstable();
+    let mut apart: Vec<(usize, usize)> = Vec::new();
+    for (first, last) in wanted {
+        match apart.last_mut() {
+            Some(before) if first <= before.1.saturating_add(1) => before.1 = before.1.max(last),
+            _ => apart.push((first, last)),
+        }
+    }
+    apart
+}
+
+struct Printer<'a> {
+    text: &'a [u8],
+    annotations: &'a [Annotation],
+    paint: Paint,
+    /// Input without a match is shown as such.
+    verbose: bool,
+    label_width: usize,
+}
+
+impl Printer<'_> {
+    fn all(&self, out: &mut Vec<u8>, starts: &BTreeMap<usize, Vec<usize>>, shown: Vec<(usize, usize)>) {
+        out.extend_from_slice(self.paint.code(BOLD).as_bytes());
+        out.extend_from_slice(self.paint.reset().as_bytes());
+        let mut ranges = shown.into_iter().peekable();
+        // Annotations that reach into the line.
+        let mut open: Vec<usize> = Vec::new();
+        // What was left out since the last line that was shown, as long as it may still be shown.
+        let (mut left_out, mut left_out_lines) = (Vec::new(), 0);
+        let (mut start, mut number) = (0, 1);
+        loop {
+            let end = memchr::memchr(b'\n', &self.text[start..]).map(|length| start + length);
+            let begin = starts.get(&number);
+            if end.is_none() && start == self.text.len() && begin.is_none() {
+                break;
+            }
+            open.retain(|index| self.annotations[*index].lines.1 >= number);
+            if let Some(begin) = begin {
+                open.extend(begin);
+                open.sort_unstable();
+            }
+            while ranges.peek().is_some_and(|(_, last)| *last < number) {
+                ranges.next();
+            }
+            let line = Span::new(start, end.map_or(self.text.len(), |end| end + 1));
+            if ranges.peek().is_some_and(|(first, _)| *first <= number) {
+                self.left_out(out, &mut left_out, &mut left_out_lines);
+                self.line(out, number, line, end.is_some(), &open);
+            } else {
+                left_out_lines += 1 + open.len();
+                if left_out_lines <= ELLIPSIS_LINES {
+                    self.line(&mut left_out, number, line, end.is_some(), &open);
+                }
+            }
+            let Some(end) = end else { break };
+            (start, number) = (end + 1, number + 1);
+        }
+        self.left_out(out, &mut left_out, &mut left_out_lines);
+    }
+
+    /// Lines that were left out, or dots for them if they are many.
+    fn left_out(&self, out: &mut Vec<u8>, left_out: &mut Vec<u8>, lines: &mut usize) {
+        if *lines > ELLIPSIS_LINES {
+            let (black, reset) = (self.paint.code(BLACK), self.paint.reset());
+            for _ in 0..ELLIPSIS_LINES {
+                out.extend_from_slice(format!("{black}{:>1$}\n{reset}", '.', self.label_width).as_bytes());
+            }
+        } else {
+            out.extend_from_slice(left_out);
+        }
+        left_out.clear();
+        *lines = 0;
+    }
+
+    fn line(&self, out: &mut Vec<u8>, number: usize, line: Span, has_end: bool, open: &[usize]) {
+        let (black, reset) = (self.paint.code(BLACK), self.paint.reset());
+        out.extend_from_slice(format!("{black}{number:>0$}: {reset}", self.label_width).as_bytes());
+        out.extend_from_slice(self.paint.code(BOLD).as_bytes());
+        let shown = &self.text[line.start..line.end - usize::from(has_end)];
+        if self.paint.0 && self.verbose {
+            self.unmatched(out, line, shown, open);
+        } else {
+            out.extend_from_slice(shown);
+            if has_end {
+                out.push(b' ');
+            }
+        }
+        out.extend_from_slice(reset.as_bytes());
+        out.push(b'\n');
+        // Notes stand in one column, behind the longest that may be marked.
+        let length = line.end - line.start;
+        let marked = open.iter().map(|index| self.marks(*index, number, line).1);
+        let note_column = marked.chain([length]).max().unwrap_or(length) + 1;
+        for index in open {
+            let annotation = &self.annotations[*index];
+            let (from, to) = self.marks(*index, number, line);
+            let mut text = format!("{:<1$}  ", annotation.label, self.label_width);
+            if let Some(mark) = annotation.mark {
+                text.push_str(&" ".repeat(from));
+                let is_first = annotation.lines.0 == number;
+                text.push(if is_first { char::from(mark) } else { '~' });
+                text.push_str(&"~".repeat((to - from).saturating_sub(1)));
+            }
+            if annotation.lines.0 == number && !annotation.note.is_empty() {
+                let column = self.label_width + 2 + note_column;
+                text = format!("{text:<column$}{}", annotation.note);
+            }
+            let colour = self.paint.code(annotation.colour);
+            out.extend_from_slice(format!("{colour}{}\n{reset}", text.trim_end()).as_bytes());
+        }
+    }
+
+    /// The columns of a line that an annotation marks, from 0.
+    fn marks(&self, index: usize, number: usize, line: Span) -> (usize, usize) {
+        let annotation = &self.annotations[index];
+        let length = line.end - line.start;
+        let from = if annotation.lines.0 == number { annotation.span.start - line.start } else { 0 };
+        let to = if annotation.lines.1 == number { annotation.span.end.saturating_sub(line.start) } else { length };
+        if annotation.mark.is_some() { (from, to.max(from + 1)) } else { (0, 0) }
+    }
+
+    /// A line with what no check matched on another ground.
+    fn unmatched(&self, out: &mut Vec<u8>, line: Span, shown: &[u8], open: &[usize]) {
+        let good: Vec<Span> = open
+            .iter()
+            .map(|index| &self.annotations[*index])
+            .filter(|annotation| annotation.is_good_match)
+            .map(|annotation| annotation.span)
+            .collect();
+        let matched = |at: usize| good.iter().any(|span| span.start <= at && at < span.end.max(span.start + 1));
+        let mut was_matched = false;
+        out.extend_from_slice(ON_CYAN.as_bytes());
+        for at in line.start..line.end {
+            if matched(at) != was_matched {
+                was_matched = !was_matched;
+                out.extend_from_slice(if was_matched { "\x1b[0m" } else { ON_CYAN }.as_bytes());
+            }
+            out.push(shown.get(at - line.start).copied().unwrap_or(b' '));
+        }
+    }
+}
+
+/// Steps of a run to annotations.
+struct Annotator<'a> {
+    scene: &'a Scene<'a>,
+    lines: &'a Lines<'a>,
+    made: Vec<Annotation>,
+    /// The check of each annotation.
+    keys: Vec<Option<usize>>,
+}
+
+impl Annotator<'_> {
+    fn annotations(mut self) -> Vec<Annotation> {
+        self.scene.log.events.iter().for_each(|event| self.event(event));
+        let mut counts: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+        self.keys.iter().for_each(|key| *counts.entry(*key).or_default() += 1);
+        let mut numbers: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+        let checks = self.scene.check_lines();
+        for (annotation, key) in self.made.iter_mut().zip(&self.keys) {
+            annotation.label = self.scene.label(*key, &checks);
+            if counts.get(key).is_some_and(|count| *count > 1) {
+                let number = numbers.entry(*key).or_default();
+                annotation.label.push_str(&format!("'{number}"));
+                *number += 1;
+            }
+        }
+        self.made
+    }
+
+    fn event(&mut self, event: &Event) {
+        let start = Span::new(event.searched.start, event.searched.start);
+        let key = event.directive;
+        match &event.what {
+            What::Found { span, captures, then } => {
+                let (mark, colour, note) = match then {
+                    Then::Good => (b'^', GREEN, ""),
+                    Then::Discarded(_) => (b'!', CYAN, "discard: overlaps earlier match"),
+                    Then::WrongLine(_) => (b'!', RED, "error: match on wrong line"),
+                    Then::Forbidden => (b'!', RED, "error: no match expected"),
+                };
+                let is_error = colour == RED;
+                self.add(key, *span, Some(mark), colour, note, is_error);
+                if let Some(last) = self.made.last_mut() {
+                    last.is_good_match = *then == Then::Good;
+                }
+                for value in &event.values {
+                    let at = Span::new(span.start, span.start);
+                    self.add(key, at, None, colour, &value_text(value), is_error);
+                }
+                for (name, span) in captures {
+                    self.add(key, *span, Some(mark), colour, &format!("captured var \"{name}\""), is_error);
+                }
+            }
+            What::Absent => self.searched(event, start, GREEN, "", &[]),
+            What::Missing { intended } => {
+                self.searched(event, start, RED, "error: no match found", &[]);
+                self.intended(key, *intended);
+            }
+            What::Unsearchable { reasons, intended, .. } => {
+                self.searched(event, start, RED, "error: match failed for invalid pattern", reasons);
+                self.intended(key, *intended);
+            }
+        }
+    }
+
+    fn searched(
+        &mut self,
+        event: &Event,
+        start: Span,
+        colour: &'static str,
+        note: &str,
+        reasons: &[(usize, String)],
+    ) {
+        let is_error = colour == RED;
+        self.add(event.directive, event.searched, Some(b'X'), colour, note, is_error);
+        for (_, reason) in reasons {
+            self.add(event.directive, start, None, colour, reason, is_error);
+        }
+        for value in &event.values {
+            self.add(event.directive, start, None, colour, &value_text(value), is_error);
+        }
+    }
+
+    fn intended(&mut self, key: Option<usize>, intended: Option<usize>) {
+        if let Some(at) = intended {
+            self.add(key, Span::new(at, at + 1), Some(b'?'), MAGENTA, "possible intended match", true);
+        }
+    }
+
+    fn add(
+        &mut self,
+        key: Option<usize>,
+        span: Span,
+        mark: Option<u8>,
+        colour: &'static str,
+        note: &str,
+        is_error: bool,
+    ) {
+        let first = self.lines.line(span.start);
+        // A range that ends behind a line end does not reach into the line behind it.
+        let last = self.lines.line(span.end.saturating_sub(1).max(span.start));
+        self.keys.push(key);
+        self.made.push(Annotation {
+            label: String::new(),
+            span,
+            lines: (first, last),
+            mark,
+            note: note.to_owned(),
+            colour,
+            is_error,
+            is_good_match: false,
+        });
+    }
+}
+
+impl Scene<'_> {
+    /// `check:3`, `not:imp1`.
+    fn label(&self, key: Option<usize>, checks: &Lines<'_>) -> String {
+        let Some(index) = key else { return format!("eof:{}", checks.line(self.file.end)) };
+        let directive = &self.file.directives()[index];
+        let kind = match directive.kind {
+            Kind::Plain if directive.count > 1 => "count",
+            Kind::Plain => "check",
+            Kind::Next => "next",
+            Kind::Same => "same",
+            Kind::Empty => "empty",
+            Kind::Not => "not",
+            Kind::Dag => "dag",
+            Kind::Label => "label",
+        };
+        match directive.implicit {
+            Some(number) => format!("{kind}:imp{number}"),
+            None => format!("{kind}:{}", directive.line),
+        }
+    }
+}

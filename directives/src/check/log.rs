@@ -1,0 +1,166 @@
+//! What happened while matching, step by step as LLVM's program goes: the material of its messages. Places are those of
+//! the texts with white space made canonical, which is what that program shows. Nothing here decides.
+
+use super::expression::lossy;
+use super::file::CheckFile;
+use super::pattern::{Body, Match, Obstacle, Part, Pattern, Why};
+use super::report::Binding;
+use super::expression::NoValue;
+use super::variables::Values;
+use crate::source::Span;
+
+/// The steps of a run, as many as a verbosity asks for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Log {
+    /// 0 keeps failures; 1 matches, too; 2 all.
+    pub(super) level: u8,
+    pub(super) events: Vec<Event>,
+}
+
+/// One search.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    /// The check; none for the end of the input, which a trailing `-NOT` or `-DAG` implies.
+    pub(super) directive: Option<usize>,
+    /// The range that was searched.
+    pub(super) searched: Span,
+    /// Which of the matches of a `-COUNT-n` this is, from 1, and how many there have to be.
+    pub(super) round: Option<(u32, u32)>,
+    /// The values that the pattern used: the text of each use, and its value.
+    pub(super) values: Vec<Binding>,
+    pub(super) what: What,
+}
+
+/// What came of a search.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// A match, the variables that it gave a value, and what became of it.
+    Found { span: Span, captures: Vec<(String, Span)>, then: Then },
+    /// A wanted text is not there; where it may have been meant.
+    Missing { intended: Option<usize> },
+    /// A forbidden text is not there.
+    Absent,
+    /// The pattern could not be searched for: the bytes of the pattern that are at fault, and why each is.
+    Unsearchable { reasons: Vec<(usize, String)>, intended: Option<usize> },
+}
+
+/// What became of a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    Good,
+    /// It overlaps this earlier match of a `-DAG`.
+    Discarded(Span),
+    /// It is on another line than it has to be: where the match before it ended.
+    WrongLine(usize),
+    Forbidden,
+}
+
+impl Event {
+    pub(super) fn found(directive: Option<usize>, searched: Span, span: Span, then: Then) -> Self {
+        let what = What::Found { span, captures: Vec::new(), then };
+        Self { directive, searched, round: None, values: Vec::new(), what }
+    }
+}
+
+/// The variables that a match gave a value, in the order in which their values stand.
+pub(super) fn captures(file: &CheckFile, index: usize, found: &Match) -> Vec<(String, Span)> {
+    let Body::Parts(parts) = &file.patterns[index].body else { return Vec::new() };
+    let strings = parts.strings.iter().map(|(name, _)| name.as_slice()).zip(&found.strings);
+    let numbers = parts.numbers.iter().map(|(id, ..)| file.names.numeric(*id).name.as_slice());
+    let both = strings.chain(numbers.zip(&found.numbers));
+    let mut captures: Vec<(String, Span)> =
+        both.map(|(name, (start, end))| (lossy(name), Span::new(*start, *end))).collect();
+    captures.sort_by_key(|(_, span)| *span);
+    captures
+}
+
+/// Every use of a value in a pattern, with its value.
+pub(super) fn values(pattern: &Pattern, values: &Values<'_>) -> Vec<Binding> {
+    let Body::Parts(parts) = &pattern.body else { return Vec::new() };
+    let bindings = parts.parts.iter().filter_map(|part| match part {
+        Part::String(name, _) => {
+            values.string(name).map(|value| Binding { name: lossy(name), value: lossy(value) })
+        }
+        Part::Number(number) => {
+            let digits = number.digits(values).ok()?;
+            Some(Binding { name: lossy(&number.content), value: digits })
+        }
+        Part::Regex(_) | Part::Text(_) => None,
+    });
+    bindings.collect()
+}
+
+/// What kept a pattern from being searched for, in the words of LLVM's program.
+pub(super) fn reasons(file: &CheckFile, obstacles: &[Obstacle]) -> Vec<(usize, String)> {
+    let said = |why: &Why| match why {
+        Why::UndefinedString(name) => format!("undefined variable: {}", lossy(name)),
+        Why::NoValue(NoValue::Undefined(id, _)) => {
+            format!("undefined variable: {}", lossy(&file.names.numeric(*id).name))
+        }
+        Why::NoValue(_) | Why::Negative(_) => {
+            "unable to substitute variable or numeric expression: overflow error".to_owned()
+        }
+        Why::TooComplex => "the pattern takes too many steps".to_owned(),
+    };
+    obstacles.iter().map(|obstacle| (obstacle.at, said(&obstacle.why))).collect()
+}
+
+/// Bytes of a range that are looked through for what may have been meant.
+const LOOKED_THROUGH: usize = 4096;
+/// With so many differences nothing was meant.
+const TOO_DIFFERENT: usize = 50;
+
+/// Where in a text stands what a pattern may have been meant for: what takes the fewest changes to become its
+/// expression, a hundred lines further down counting as one change. Nothing at the very beginning is worth saying.
+pub(super) fn intended(pattern: &Pattern, text: &[u8]) -> Option<usize> {
+    let wanted = match &pattern.body {
+        Body::EmptyLine => b"(\n$)".to_vec(),
+        Body::Fixed(finder) => finder.needle().to_vec(),
+        Body::Parts(parts) => parts.without_values(),
+    };
+    let mut best: Option<(usize, usize)> = None;
+    let mut lines = 0;
+    for (at, byte) in text.iter().enumerate().take(LOOKED_THROUGH) {
+        lines += usize::from(*byte == b'\n');
+        if matches!(byte, b' ' | b'\t') {
+            continue;
+        }
+        let rest = &text[at..text.len().min(at + wanted.len())];
+        let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+        // In hundredths, so that lines count.
+        let bound = best.map_or(TOO_DIFFERENT, |(quality, _)| quality / 100);
+        if let Some(changes) = changes(line, &wanted, bound) {
+            let quality = changes * 100 + lines;
+            if best.is_none_or(|(least, _)| quality < least) {
+                best = Some((quality, at));
+            }
+        }
+    }
+    best.filter(|(quality, at)| *at > 0 && *quality < TOO_DIFFERENT * 100).map(|(_, at)| at)
+}
+
+/// Changes of single bytes that turn one text into another, if they are no more than a bound.
+fn changes(from: &[u8], to: &[u8], bound: usize) -> Option<usize> {
+    if from.len().abs_diff(to.len()) > bound {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, byte) in from.iter().enumerate() {
+        // Places further from the diagonal take more changes than the bound.
+        let (first, last) = (index.saturating_sub(bound), to.len().min(index + bound + 1));
+        let mut diagonal = row[first];
+        row[first] = if first == 0 { index + 1 } else { usize::MAX / 2 };
+        let mut least = row[first];
+        for place in first + 1..=last {
+            let above = if place > index + bound { usize::MAX / 2 } else { row[place] };
+            let replaced = diagonal + usize::from(to[place - 1] != *byte);
+            diagonal = row[place];
+            row[place] = replaced.min(above + 1).min(row[place - 1] + 1);
+            least = least.min(row[place]);
+        }
+        if least > bound {
+            return None;
+        }
+    }
+    Some(row[to.len()]).filter(|changes| *changes <= bound)
+}
