@@ -128,9 +128,8 @@ pub fn parse_options<S: AsRef<str>>(arguments: &[S]) -> Result<Invocation> {
         if !VALUED.contains(&name) {
             return Err(ArgumentError::Unknown(argument.to_owned()));
         }
-        let value = value
-            .or_else(|| arguments.next())
-            .ok_or_else(|| ArgumentError::ValueMissing(spelled(name)))?;
+        let value =
+            value.or_else(|| arguments.next()).ok_or_else(|| ArgumentError::ValueMissing(spelled(name)))?;
         if name == "dump-input" {
             let when = choice(name, value, &WHEN)?;
             dump_input = Some(dump_input.map_or(when, |known: DumpInput| known.min(when)));
@@ -233,8 +232,8 @@ fn valued(options: &mut Options, name: &str, value: &str) -> Result<()> {
         "implicit-check-not" => options.implicit_check_not.push(value.to_owned()),
         "input-file" => options.input_file = Some(value.to_owned()),
         "dump-input-context" => {
-            let lines = number(value)
-                .ok_or_else(|| ArgumentError::BadNumber(spelled(name), value.to_owned()))?;
+            let lines =
+                number(value).ok_or_else(|| ArgumentError::BadNumber(spelled(name), value.to_owned()))?;
             let known = options.dump_input_context.unwrap_or(lines);
             options.dump_input_context = Some(known.max(lines));
         }
@@ -275,7 +274,8 @@ fn spelled(name: &str) -> String {
 
 /// The option that an unknown one is most like, with the value that it was given.
 pub(super) fn nearest(argument: &str) -> String {
-    let (name, value) = argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
+    let (name, value) =
+        argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
     let name = name.trim_start_matches('-');
     let known = HELP.iter().flat_map(|(spellings, _)| spellings.split(", "));
     let known = known.map(|spelling| spelling.trim_start_matches('-').split('=').next().unwrap_or_default());

@@ -281,7 +281,9 @@ impl CheckError {
 impl NumericError {
     fn message(&self) -> String {
         match self {
-            Self::Format(text) | Self::FormatLetter(text) => format!("'{text}' is no format: %u, %d, %x or %X, as in '[[#%.8x, V:]]'"),
+            Self::Format(text) | Self::FormatLetter(text) => {
+                format!("'{text}' is no format: %u, %d, %x or %X, as in '[[#%.8x, V:]]'")
+            }
             Self::AlternateForm => "'#' goes with %x and %X only".to_owned(),
             Self::Precision => {
                 format!("the precision is no number up to {}", super::format::MAX_PRECISION)
@@ -291,7 +293,9 @@ impl NumericError {
             Self::Operand(text) | Self::LaterOperand(text) if text.is_empty() => {
                 "an operand is missing".to_owned()
             }
-            Self::Operand(text) | Self::LaterOperand(text) => format!("'{text}' is no number, variable or function call"),
+            Self::Operand(text) | Self::LaterOperand(text) => {
+                format!("'{text}' is no number, variable or function call")
+            }
             Self::Operator(operator) => {
                 format!("'{}' is no operator: + and - are", operator.escape_ascii())
             }
@@ -301,7 +305,9 @@ impl NumericError {
             Self::Arguments(name, count) => format!("'{name}' takes 2 arguments, not {count}"),
             Self::MissingArgument => "an argument is missing".to_owned(),
             Self::Trailing(text) => format!("'{text}' is left over behind the end"),
-            Self::LegacyTrailing(_) | Self::LegacyParenthesis | Self::LegacyCall => "'[[@LINE…]]' takes one number only: use '[[#@LINE…]]'".to_owned(),
+            Self::LegacyTrailing(_) | Self::LegacyParenthesis | Self::LegacyCall => {
+                "'[[@LINE…]]' takes one number only: use '[[#@LINE…]]'".to_owned()
+            }
             Self::Name(text) => format!("'{text}' is no variable name"),
             Self::DefinedPseudo(name) => format!("'{name}' cannot be defined: names with '@' are fixed"),
             Self::Pseudo(name) => format!("'{name}' does not exist: @LINE does"),

@@ -18,8 +18,8 @@ enum Term {
     Number(Integer, Extent),
     /// With its name's place.
     Variable(NumericId, Extent),
-    /// With the place of the call, if it is written as one.
-    Apply(Function, Option<Extent>),
+    /// With the place that messages name: from the first operand of a chain on, and the end alone of a call.
+    Apply(Function, Extent),
 }
 
 /// Bytes of a block's content that something was read from.
@@ -91,15 +91,17 @@ impl<'a, 'n> Reader<'a, 'n> {
         Err((self.at(), error))
     }
 
-    /// Reads to the end of the text. A legacy expression has two operands at most.
-    pub(super) fn whole(mut self, legacy: bool) -> Result<Expression, Fault> {
-        self.operand(if legacy { Operand::Line } else { Operand::First })?;
+    /// Reads to the end of the text, the first operand as the caller says. A legacy expression has two at most.
+    pub(super) fn whole(mut self, first: Operand) -> Result<Expression, Fault> {
+        let legacy = first == Operand::Line;
+        let start = self.at();
+        self.operand(first)?;
         let mut operators = 0;
         while !self.rest.is_empty() {
             if legacy && operators > 0 {
                 return self.fault(NumericError::LegacyTrailing(lossy(self.rest)));
             }
-            self.operation(if legacy { Operand::Decimal } else { Operand::Any })?;
+            self.operation(start, if legacy { Operand::Decimal } else { Operand::Any })?;
             operators += 1;
         }
         Ok(Expression(self.terms))
@@ -115,8 +117,9 @@ impl<'a, 'n> Reader<'a, 'n> {
         found
     }
 
-    /// An operator and what stands to its right. Blanks alone are no operator and no mistake.
-    fn operation(&mut self, allowed: Operand) -> Result<(), Fault> {
+    /// An operator and what stands to its right, of a chain that began at `start`. Blanks alone are no operator and no
+    /// mistake.
+    fn operation(&mut self, start: usize, allowed: Operand) -> Result<(), Fault> {
         self.skip_blanks();
         let Some((operator, rest)) = self.rest.split_first() else { return Ok(()) };
         let function = match operator {
@@ -129,7 +132,7 @@ impl<'a, 'n> Reader<'a, 'n> {
             return self.fault(NumericError::OperandMissing);
         }
         self.operand(allowed)?;
-        self.terms.push(Term::Apply(function, None));
+        self.terms.push(Term::Apply(function, (start, self.at())));
         Ok(())
     }
 
@@ -178,10 +181,11 @@ impl<'a, 'n> Reader<'a, 'n> {
         if self.rest.is_empty() {
             return self.fault(NumericError::OperandMissing);
         }
+        let start = self.at();
         self.operand(Operand::Any)?;
         self.skip_blanks();
         while !matches!(self.rest.first(), None | Some(b')')) {
-            self.operation(Operand::Any)?;
+            self.operation(start, Operand::Any)?;
             self.skip_blanks();
         }
         self.depth -= 1;
@@ -209,10 +213,11 @@ impl<'a, 'n> Reader<'a, 'n> {
             if self.rest[0] == b',' {
                 return self.fault(NumericError::MissingArgument);
             }
+            let argument = self.at();
             self.operand(Operand::Any)?;
             self.skip_blanks();
             while !matches!(self.rest.first(), None | Some(b')' | b',')) {
-                self.operation(Operand::Any)?;
+                self.operation(argument, Operand::Any)?;
                 self.skip_blanks();
             }
             arguments += 1;
@@ -231,7 +236,7 @@ impl<'a, 'n> Reader<'a, 'n> {
         if arguments != 2 {
             return Err((start, NumericError::Arguments(lossy(name), arguments)));
         }
-        self.terms.push(Term::Apply(function, Some((start, self.at()))));
+        self.terms.push(Term::Apply(function, (self.at(), self.at())));
         Ok(())
     }
 
@@ -304,7 +309,7 @@ impl Expression {
             let operand = match term {
                 Term::Number(_, extent) => (None, *extent),
                 Term::Variable(id, extent) => (Some(names.numeric(*id).format), *extent),
-                Term::Apply(_, call) => {
+                Term::Apply(_, extent) => {
                     let (Some((right, right_at)), Some((left, left_at))) = (stack.pop(), stack.pop()) else {
                         break;
                     };
@@ -315,9 +320,9 @@ impl Expression {
                             (lossy(&content[extent.0..extent.1]), format.notation())
                         };
                         let (left, right) = (shown(left_at, left), shown(right_at, right));
-                        return Err((left_at.0, NumericError::Conflict(left, right)));
+                        return Err((extent.0, NumericError::Conflict(left, right)));
                     }
-                    (left.or(right), call.unwrap_or((left_at.0, right_at.1)))
+                    (left.or(right), *extent)
                 }
             };
             stack.push(operand);

@@ -63,7 +63,7 @@ pub struct CheckFile {
     pub(super) patterns: Vec<Pattern>,
     /// Where each directive's prefix and pattern start, white space made canonical; zeros for an implicit one.
     pub(super) starts: Vec<(usize, usize)>,
-    /// Where the last check or comment line of the file ends, white space made canonical.
+    /// Where the search for check lines ended, white space made canonical.
     pub(super) end: usize,
     pub(super) groups: Vec<Group>,
     pub(super) names: Names,
@@ -262,7 +262,6 @@ impl<'o> Reader<'o> {
             let end =
                 memchr::memchr2(b'\n', b'\r', &text[start..]).map_or(text.len(), |offset| start + offset);
             at = end;
-            self.file.end = end;
             if found.shape == Shape::Comment {
                 continue;
             }
@@ -274,6 +273,7 @@ impl<'o> Reader<'o> {
                 self.errors.push(CheckError::in_file(Span::new(span.0, span.1), line, caret, kind));
             }
         }
+        self.file.end = scanner.reached;
     }
 
     fn check(
@@ -292,7 +292,9 @@ impl<'o> Reader<'o> {
                 return Err(Mistake { span: word, caret: word.1, kind: CheckErrorKind::StackedNot(prefix) });
             }
             Shape::BadCount => {
-                return Err(Mistake { span: word, caret: word.1, kind: CheckErrorKind::BadCount(prefix) });
+                let at_end = word.1 == text.len();
+                let caret = if at_end { word.0 + prefix.len() } else { word.1 };
+                return Err(Mistake { span: word, caret, kind: CheckErrorKind::BadCount(prefix) });
             }
             Shape::Unknown => {
                 let kind = CheckErrorKind::UnknownShape(lossy(&text[word.0..word.1]));
@@ -313,12 +315,13 @@ impl<'o> Reader<'o> {
         };
         let name = directive.name();
         let style = self.style(kind, literal, Some(line));
-        let pattern = pattern_text::read(&text[start..end], &name, style, &mut self.file.names)
-            .map_err(|Mistake { span, caret, kind }| Mistake {
+        let pattern = pattern_text::read(&text[start..end], &name, style, &mut self.file.names).map_err(
+            |Mistake { span, caret, kind }| Mistake {
                 span: (start + span.0, start + span.1),
                 caret: start + caret,
                 kind,
-            })?;
+            },
+        )?;
         if kind == Kind::Label && pattern.has_variable() {
             let kind = CheckErrorKind::LabelWithVariable(name);
             return Err(Mistake { span: (start, end), caret: word.0, kind });

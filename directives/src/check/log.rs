@@ -1,11 +1,11 @@
 //! What happened while matching, step by step as LLVM's program goes: the material of its messages. Places are those of
 //! the texts with white space made canonical, which is what that program shows. Nothing here decides.
 
+use super::expression::NoValue;
 use super::expression::lossy;
 use super::file::CheckFile;
 use super::pattern::{Body, Match, Obstacle, Part, Pattern, Why};
 use super::report::Binding;
-use super::expression::NoValue;
 use super::variables::Values;
 use crate::source::Span;
 

@@ -1,7 +1,7 @@
 //! The text of `[[#…]]` to its parts: format, definition, expression. Arithmetic is in `expression`.
 
 use super::error::{NameFault, NumericError};
-use super::expression::{Expression, Fault, Reader, lossy, trim_end, trim_start, variable_name};
+use super::expression::{Expression, Fault, Operand, Reader, lossy, trim_end, trim_start, variable_name};
 use super::format::{Format, Kind, MAX_PRECISION};
 use super::variables::{Names, NumericId};
 
@@ -49,7 +49,12 @@ pub(super) fn read<'a>(
     rest = trim_end(rest);
     let mut expression = None;
     if !rest.is_empty() {
-        expression = Some((Reader::new(rest, start, names, line).whole(legacy)?, rest));
+        let first = match (legacy, constrained) {
+            (true, _) => Operand::Line,
+            (false, false) => Operand::First,
+            (false, true) => Operand::Any,
+        };
+        expression = Some((Reader::new(rest, start, names, line).whole(first)?, rest));
     } else if constrained {
         return Err((start, NumericError::EmptyConstraint));
     }

@@ -251,7 +251,9 @@ impl<'a> Builder<'a, '_> {
         let defines = block.definition.is_some();
         if let Some(definition) = block.definition {
             let id = match definition {
-                Definition::Taken(name, at) => return Err(fault(at, CheckErrorKind::NameTaken(name, "string"))),
+                Definition::Taken(name, at) => {
+                    return Err(fault(at, CheckErrorKind::NameTaken(name, "string")));
+                }
                 Definition::Variable(id) => id,
             };
             self.regex(b"(");

@@ -63,9 +63,13 @@ pub fn program<S: AsRef<str>>(
             finished
         }
         Ok(Invocation::Help) => Finished::shown(help()),
-        Ok(Invocation::Version) => {
-            Finished::shown(concat!("FileCheck (", env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"), ")\n"))
-        }
+        Ok(Invocation::Version) => Finished::shown(concat!(
+            "FileCheck (",
+            env!("CARGO_PKG_NAME"),
+            " ",
+            env!("CARGO_PKG_VERSION"),
+            ")\n"
+        )),
         Err(error) => {
             let text = match wording {
                 Wording::Own => format!("error: {error}\n"),
@@ -177,7 +181,7 @@ fn llvm_words(
     let checks_text = Canonical::new(&checks.bytes, options.strict_whitespace);
     let scene =
         Scene { options, check_name: &checks.name, checks: checks_text, file, input_name, input, log: &log };
-    llvm::matches_text(&scene, &mut text, options.dump_input == DumpInput::Never);
+    llvm::matches_text(&scene, &mut text, options.dump_input == DumpInput::Never && options.verbosity > 0);
     if wants_dump(options, &report) {
         llvm::dump(&scene, &mut text);
     }

@@ -71,6 +71,8 @@ pub(super) struct Scanner<'a, 'o> {
     strict: bool,
     /// Longest first, each with where it stands next.
     prefixes: Vec<Prefix<'o>>,
+    /// Behind the last prefix that was looked at.
+    pub(super) reached: usize,
 }
 
 struct Prefix<'o> {
@@ -93,12 +95,13 @@ impl<'a, 'o> Scanner<'a, 'o> {
             })
             .collect();
         prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.name.len()));
-        Self { text, strict: options.strict, prefixes }
+        Self { text, strict: options.strict, prefixes, reached: 0 }
     }
 
     /// The next check line at `from` or behind.
     pub(super) fn next(&mut self, mut from: usize) -> Option<Found<'o>> {
         loop {
+            self.reached = from;
             let (start, index) = self.next_prefix(from)?;
             let prefix = &self.prefixes[index];
             let end = start + prefix.name.len();

@@ -21,6 +21,8 @@ struct Annotation {
     span: Span,
     /// First and last line, from 1.
     lines: (usize, usize),
+    /// First column that is marked in the first line, and the one past the last in the last; none for all of it.
+    columns: (usize, Option<usize>),
     /// Nothing is marked for a value.
     mark: Option<u8>,
     note: String,
@@ -34,7 +36,8 @@ pub(in crate::check) fn dump(scene: &Scene<'_>, out: &mut Vec<u8>) {
     let lines = scene.input_lines();
     let annotations = Annotator { scene, lines: &lines, made: Vec::new(), keys: Vec::new() }.annotations();
     let label_width = annotations.iter().map(|annotation| annotation.label.len()).max().unwrap_or(0);
-    let number_width = (lines.line(lines.text.len()).ilog10() + 1) as usize;
+    let ends = lines.line(lines.text.len()) - 1;
+    let number_width = ends.checked_ilog10().map_or(1, |digits| digits as usize + 1);
     let head = format!(
         "\nInput file: {}\nCheck file: {}\n\n-dump-input=help explains the following input dump.\n\nInput was:\n<<<<<<\n",
         scene.input_name, scene.check_name
@@ -137,7 +140,7 @@ impl Printer<'_> {
         if *lines > ELLIPSIS_LINES {
             let (black, reset) = (self.paint.code(BLACK), self.paint.reset());
             for _ in 0..ELLIPSIS_LINES {
-                out.extend_from_slice(format!("{black}{:>1$}\n{reset}", '.', self.label_width).as_bytes());
+                out.extend_from_slice(format!("{black}{:>1$}{reset}\n", '.', self.label_width).as_bytes());
             }
         } else {
             out.extend_from_slice(left_out);
@@ -152,7 +155,7 @@ impl Printer<'_> {
         out.extend_from_slice(self.paint.code(BOLD).as_bytes());
         let shown = &self.text[line.start..line.end - usize::from(has_end)];
         if self.paint.0 && self.verbose {
-            self.unmatched(out, line, shown, open);
+            self.unmatched(out, number, line, shown, open);
         } else {
             out.extend_from_slice(shown);
             if has_end {
@@ -161,10 +164,6 @@ impl Printer<'_> {
         }
         out.extend_from_slice(reset.as_bytes());
         out.push(b'\n');
-        // Notes stand in one column, behind the longest that may be marked.
-        let length = line.end - line.start;
-        let marked = open.iter().map(|index| self.marks(*index, number, line).1);
-        let note_column = marked.chain([length]).max().unwrap_or(length) + 1;
         for index in open {
             let annotation = &self.annotations[*index];
             let (from, to) = self.marks(*index, number, line);
@@ -176,7 +175,8 @@ impl Printer<'_> {
                 text.push_str(&"~".repeat((to - from).saturating_sub(1)));
             }
             if annotation.lines.0 == number && !annotation.note.is_empty() {
-                let column = self.label_width + 2 + note_column;
+                // Notes stand in one column, but for marks behind the line.
+                let column = self.label_width + 3 + to.max(line.end - line.start);
                 text = format!("{text:<column$}{}", annotation.note);
             }
             let colour = self.paint.code(annotation.colour);
@@ -187,29 +187,27 @@ impl Printer<'_> {
     /// The columns of a line that an annotation marks, from 0.
     fn marks(&self, index: usize, number: usize, line: Span) -> (usize, usize) {
         let annotation = &self.annotations[index];
-        let length = line.end - line.start;
-        let from = if annotation.lines.0 == number { annotation.span.start - line.start } else { 0 };
-        let to = if annotation.lines.1 == number { annotation.span.end.saturating_sub(line.start) } else { length };
-        if annotation.mark.is_some() { (from, to.max(from + 1)) } else { (0, 0) }
+        let from = if annotation.lines.0 == number { annotation.columns.0 } else { 0 };
+        let end = annotation.columns.1.filter(|_| annotation.lines.1 == number);
+        let to = end.unwrap_or(line.end - line.start);
+        (from, to.max(from + 1))
     }
 
     /// A line with what no check matched on another ground.
-    fn unmatched(&self, out: &mut Vec<u8>, line: Span, shown: &[u8], open: &[usize]) {
-        let good: Vec<Span> = open
+    fn unmatched(&self, out: &mut Vec<u8>, number: usize, line: Span, shown: &[u8], open: &[usize]) {
+        let good: Vec<(usize, usize)> = open
             .iter()
-            .map(|index| &self.annotations[*index])
-            .filter(|annotation| annotation.is_good_match)
-            .map(|annotation| annotation.span)
+            .filter(|index| self.annotations[**index].is_good_match)
+            .map(|index| self.marks(*index, number, line))
             .collect();
-        let matched = |at: usize| good.iter().any(|span| span.start <= at && at < span.end.max(span.start + 1));
         let mut was_matched = false;
         out.extend_from_slice(ON_CYAN.as_bytes());
-        for at in line.start..line.end {
-            if matched(at) != was_matched {
+        for column in 0..line.end - line.start {
+            if good.iter().any(|(from, to)| (*from..*to).contains(&column)) != was_matched {
                 was_matched = !was_matched;
                 out.extend_from_slice(if was_matched { "\x1b[0m" } else { ON_CYAN }.as_bytes());
             }
-            out.push(shown.get(at - line.start).copied().unwrap_or(b' '));
+            out.push(shown.get(column).copied().unwrap_or(b' '));
         }
     }
 }
@@ -263,6 +261,12 @@ impl Annotator<'_> {
                 }
                 for (name, span) in captures {
                     self.add(key, *span, Some(mark), colour, &format!("captured var \"{name}\""), is_error);
+                    if let Some(last) = self.made.last_mut()
+                        && last.lines.0 == last.lines.1
+                        && last.columns.1 == Some(last.columns.0)
+                    {
+                        last.mark = None;
+                    }
                 }
             }
             What::Absent => self.searched(event, start, GREEN, "", &[]),
@@ -297,7 +301,7 @@ impl Annotator<'_> {
 
     fn intended(&mut self, key: Option<usize>, intended: Option<usize>) {
         if let Some(at) = intended {
-            self.add(key, Span::new(at, at + 1), Some(b'?'), MAGENTA, "possible intended match", true);
+            self.add(key, Span::new(at, at), Some(b'?'), MAGENTA, "possible intended match", true);
         }
     }
 
@@ -310,14 +314,17 @@ impl Annotator<'_> {
         note: &str,
         is_error: bool,
     ) {
-        let first = self.lines.line(span.start);
-        // A range that ends behind a line end does not reach into the line behind it.
-        let last = self.lines.line(span.end.saturating_sub(1).max(span.start));
+        let (first, first_column) = self.lines.place(span.start);
+        let (last, last_column) = self.lines.place(span.end);
+        // A range that ends where a line begins does not reach into that line.
+        let (last, end) =
+            if last > first && last_column == 1 { (last - 1, None) } else { (last, Some(last_column - 1)) };
         self.keys.push(key);
         self.made.push(Annotation {
             label: String::new(),
             span,
             lines: (first, last),
+            columns: (first_column - 1, end),
             mark,
             note: note.to_owned(),
             colour,

@@ -125,7 +125,11 @@ fn message(error: &CheckError, word: &str) -> String {
         K::RepeatedPrefix(prefix, what) => {
             format!("supplied {what} prefix must be unique among check and comment prefixes: '{prefix}'")
         }
-        K::NoChecks(names) | K::UnusedPrefixes(names) => prefixes(names),
+        K::NoChecks(names) | K::UnusedPrefixes(names) => {
+            let mut names = names.clone();
+            names.sort_unstable();
+            prefixes(&names)
+        }
         K::Underscore(_) => format!("misspelled directive '{word}'"),
         K::StackedNot(prefix) => format!("unsupported -NOT combo on prefix '{prefix}'"),
         K::BadCount(prefix) => format!("invalid count in -COUNT specification on prefix '{prefix}'"),

@@ -29,6 +29,5 @@ Under an input line stands what checks made of it. Labels and marks:
 
 The space behind a line is its line end, so that marks can stand under it.
 
-  - colors green: good match; red: error; magenta: possibly intended match;
-    cyan: match passed over; cyan background: input without a match (-v)
+  - colors green matched, red error, magenta intended, cyan passed over or (-v) not matched
 ";

@@ -24,6 +24,13 @@ impl<'t> Lines<'t> {
         Self { text, before }
     }
 
+    /// Line and column of a place, from 1. Columns also begin anew behind a carriage return.
+    pub(super) fn place(&self, at: usize) -> (usize, usize) {
+        let at = at.min(self.text.len());
+        let start = memchr::memrchr2(b'\n', b'\r', &self.text[..at]).map_or(0, |end| end + 1);
+        (self.line(at), at - start + 1)
+    }
+
     /// The line of a place, from 1.
     pub(super) fn line(&self, at: usize) -> usize {
         let at = at.min(self.text.len());

@@ -56,7 +56,9 @@ impl Teller<'_> {
                         let message = "match discarded, overlaps earlier DAG match here";
                         self.note(out, earlier.start, message, Some(*earlier));
                     }
-                    Then::WrongLine(previous) => self.wrong_line(out, event.directive, &name, *span, *previous),
+                    Then::WrongLine(previous) => {
+                        self.wrong_line(out, event.directive, &name, *span, *previous)
+                    }
                     _ => {}
                 }
             }
@@ -85,7 +87,14 @@ impl Teller<'_> {
     }
 
     /// A message about a check: the place is a byte of its pattern.
-    fn check(&self, out: &mut Vec<u8>, directive: Option<usize>, at: usize, severity: Severity, message: &str) {
+    fn check(
+        &self,
+        out: &mut Vec<u8>,
+        directive: Option<usize>,
+        at: usize,
+        severity: Severity,
+        message: &str,
+    ) {
         let Some(index) = directive else {
             return self.checks.write(out, self.scene.file.end, severity, message, None);
         };
@@ -112,7 +121,14 @@ impl Teller<'_> {
         }
     }
 
-    fn wrong_line(&self, out: &mut Vec<u8>, directive: Option<usize>, name: &str, found: Span, previous: usize) {
+    fn wrong_line(
+        &self,
+        out: &mut Vec<u8>,
+        directive: Option<usize>,
+        name: &str,
+        found: Span,
+        previous: usize,
+    ) {
         let kind = directive.map_or(Kind::Next, |index| self.scene.file.directives()[index].kind);
         let text = &self.input.lines.text[previous..found.start];
         let first_end = memchr::memchr2(b'\n', b'\r', text);

@@ -67,7 +67,9 @@ impl Messages<'_> {
         let (paint, reset) = (self.paint, self.paint.reset());
         let place = format!("{}:{}:{}: ", self.name, self.lines.line(at), at - start + 1);
         let (bold, colour) = (paint.code(BOLD), paint.code(colour));
-        out.extend_from_slice(format!("{bold}{place}{reset}{colour}{word}{reset}{bold}{message}\n").as_bytes());
+        out.extend_from_slice(
+            format!("{bold}{place}{reset}{colour}{word}{reset}{bold}{message}\n").as_bytes(),
+        );
         out.extend_from_slice(reset.as_bytes());
         expanded(out, line, line);
         out.push(b'\n');
