@@ -18,7 +18,8 @@ enum Term {
     Number(Integer, Extent),
     /// With its name's place.
     Variable(NumericId, Extent),
-    /// With the place that messages name: from the first operand of a chain on, and the end alone of a call.
+    /// With the place that messages name, which is that program's: a chain from its first operand on, in parentheses
+    /// from behind it, and of a call what follows it.
     Apply(Function, Extent),
 }
 
@@ -181,8 +182,8 @@ impl<'a, 'n> Reader<'a, 'n> {
         if self.rest.is_empty() {
             return self.fault(NumericError::OperandMissing);
         }
-        let start = self.at();
         self.operand(Operand::Any)?;
+        let start = self.at();
         self.skip_blanks();
         while !matches!(self.rest.first(), None | Some(b')')) {
             self.operation(start, Operand::Any)?;
@@ -236,7 +237,7 @@ impl<'a, 'n> Reader<'a, 'n> {
         if arguments != 2 {
             return Err((start, NumericError::Arguments(lossy(name), arguments)));
         }
-        self.terms.push(Term::Apply(function, (self.at(), self.at())));
+        self.terms.push(Term::Apply(function, (self.at(), self.end)));
         Ok(())
     }
 

@@ -5,7 +5,6 @@ use super::expression::NoValue;
 use super::expression::lossy;
 use super::file::CheckFile;
 use super::pattern::{Body, Match, Obstacle, Part, Pattern, Why};
-use super::report::Binding;
 use super::variables::Values;
 use crate::source::Span;
 
@@ -27,8 +26,15 @@ pub(super) struct Event {
     /// Which of the matches of a `-COUNT-n` this is, from 1, and how many there have to be.
     pub(super) round: Option<(u32, u32)>,
     /// The values that the pattern used: the text of each use, and its value.
-    pub(super) values: Vec<Binding>,
+    pub(super) values: Vec<Used>,
     pub(super) what: What,
+}
+
+/// A use of a value in a pattern: how it is written, and the value.
+#[derive(Clone, Debug)]
+pub(super) struct Used {
+    pub(super) text: Vec<u8>,
+    pub(super) value: Vec<u8>,
 }
 
 /// What came of a search.
@@ -65,29 +71,29 @@ impl Event {
 /// The variables that a match gave a value, in the order in which their values stand.
 pub(super) fn captures(file: &CheckFile, index: usize, found: &Match) -> Vec<(String, Span)> {
     let Body::Parts(parts) = &file.patterns[index].body else { return Vec::new() };
-    let strings = parts.strings.iter().map(|(name, _)| name.as_slice()).zip(&found.strings);
+    let mut strings: Vec<_> =
+        parts.strings.iter().map(|(name, _)| name.as_slice()).zip(&found.strings).collect();
+    strings.sort_unstable_by_key(|(name, _)| *name);
     let numbers = parts.numbers.iter().map(|(id, ..)| file.names.numeric(*id).name.as_slice());
-    let both = strings.chain(numbers.zip(&found.numbers));
+    let both = strings.into_iter().chain(numbers.zip(&found.numbers));
     let mut captures: Vec<(String, Span)> =
         both.map(|(name, (start, end))| (lossy(name), Span::new(*start, *end))).collect();
-    captures.sort_by_key(|(_, span)| *span);
+    captures.sort_by_key(|(_, span)| span.start);
     captures
 }
 
 /// Every use of a value in a pattern, with its value.
-pub(super) fn values(pattern: &Pattern, values: &Values<'_>) -> Vec<Binding> {
+pub(super) fn values(pattern: &Pattern, values: &Values<'_>) -> Vec<Used> {
     let Body::Parts(parts) = &pattern.body else { return Vec::new() };
-    let bindings = parts.parts.iter().filter_map(|part| match part {
-        Part::String(name, _) => {
-            values.string(name).map(|value| Binding { name: lossy(name), value: lossy(value) })
-        }
+    let used = parts.parts.iter().filter_map(|part| match part {
+        Part::String(name, _) => Some(Used { text: name.clone(), value: values.string(name)?.to_vec() }),
         Part::Number(number) => {
             let digits = number.digits(values).ok()?;
-            Some(Binding { name: lossy(&number.content), value: digits })
+            Some(Used { text: number.content.clone(), value: digits.into_bytes() })
         }
         Part::Regex(_) | Part::Text(_) => None,
     });
-    bindings.collect()
+    used.collect()
 }
 
 /// What kept a pattern from being searched for, in the words of LLVM's program.

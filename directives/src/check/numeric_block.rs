@@ -133,7 +133,7 @@ fn format(content: &[u8], comma: usize) -> Result<(Option<Format>, u32), Fault> 
         return Err((alternate_at, NumericError::AlternateForm));
     }
     if !trim_start(rest).is_empty() {
-        return Err(no_format(rest));
+        return Err(no_format(trim_start(rest)));
     }
     Ok((kind.map(|kind| Format { kind, precision, alternate }), precision))
 }

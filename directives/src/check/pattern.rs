@@ -259,7 +259,7 @@ impl Number {
 /// Text as an expression that matches just it.
 pub(super) fn escape(whole: &mut Vec<u8>, text: &[u8]) {
     for byte in text {
-        if b"()^$|*+?.[]\\{}".contains(byte) {
+        if b"()^$|*+?.[]\\{}\0".contains(byte) {
             whole.push(b'\\');
         }
         whole.push(*byte);

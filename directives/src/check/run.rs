@@ -53,6 +53,8 @@ pub(super) struct Runner<'a> {
     lost: bool,
     /// Something of this block failed, so that LLVM's program has left it.
     failed: bool,
+    /// The values that it left it with, if its steps are noted.
+    left_with: Option<Values<'a>>,
 }
 
 /// A check was not found.
@@ -80,6 +82,7 @@ impl<'a> Runner<'a> {
             previous: None,
             lost: false,
             failed: false,
+            left_with: None,
         }
     }
 
@@ -107,6 +110,9 @@ impl<'a> Runner<'a> {
             let range = Span::new(start, end);
             (self.previous, self.lost, self.failed) = (None, missing, missing);
             self.block(&groups[done..upto], range, next.is_some());
+            if let Some(values) = self.left_with.take() {
+                self.values = values;
+            }
             (done, start) = (upto, end);
         }
         (self.report, self.log.unwrap_or_default())
@@ -264,7 +270,7 @@ impl<'a> Runner<'a> {
             let previous = self.previous.map_or(Span::new(skipped.start, skipped.start), |(_, span)| span);
             self.log_wrong_line(index, skipped, found);
             self.fail(index, FailureKind::WrongLine { found, previous, line_ends });
-            self.failed = true;
+            self.leave();
         }
     }
 
@@ -273,7 +279,7 @@ impl<'a> Runner<'a> {
         if self.lost {
             return;
         }
-        let failures = self.report.failures.len();
+        let mut fails = false;
         for &index in nots {
             self.executed(index, range);
             match self.search(index, range) {
@@ -283,15 +289,21 @@ impl<'a> Runner<'a> {
                     self.note_empty(index, range);
                 }
                 Ok(Some(found)) => {
+                    fails = true;
                     self.log_match(index, range, None, &found, Then::Forbidden);
                     self.matched(index, &found);
                     let found = Span::new(found.start, found.end);
                     self.fail(index, FailureKind::Forbidden { found, searched: range, open_ended });
                 }
-                Err(obstacles) => self.unsearchable(index, range, &obstacles),
+                Err(obstacles) => {
+                    fails = true;
+                    self.unsearchable(index, range, &obstacles);
+                }
             }
         }
-        self.failed |= self.report.failures.len() > failures;
+        if fails {
+            self.leave();
+        }
     }
 
     fn note_empty(&mut self, index: usize, range: Span) {
@@ -313,12 +325,12 @@ impl<'a> Runner<'a> {
             Ok(Some(found)) => Ok(found),
             Ok(None) => {
                 self.not_found(index, range, counted);
-                self.failed = true;
+                self.leave();
                 Err(Failed)
             }
             Err(obstacles) => {
                 self.unsearchable(index, range, &obstacles);
-                self.failed = true;
+                self.leave();
                 Err(Failed)
             }
         }
@@ -433,6 +445,13 @@ impl<'a> Runner<'a> {
     fn intended(&self, index: usize, searched: Span) -> Option<usize> {
         let text = &self.text[searched.start..searched.end];
         log::intended(&self.file.patterns[index], text).map(|at| searched.start + at)
+    }
+
+    /// Something of the block failed.
+    fn leave(&mut self) {
+        if !std::mem::replace(&mut self.failed, true) && self.log.is_some() {
+            self.left_with = Some(self.values.clone());
+        }
     }
 
     fn fail(&mut self, directive: usize, kind: FailureKind) {

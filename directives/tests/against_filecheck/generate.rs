@@ -132,7 +132,18 @@ fn checks(random: &mut Random, input: &[u8]) -> Vec<u8> {
             if suffix.contains("LABEL") && !random.one_in(20) {
                 plain(random, &mut text, line.trim_ascii());
             } else {
-                pattern(random, &mut text, line, strange);
+                pattern(
+                    random,
+                    &mut text,
+                    line,
+                    if easy {
+                        Manner::Easy
+                    } else if strange {
+                        Manner::Strange
+                    } else {
+                        Manner::Plain
+                    },
+                );
             }
             if text[start..].trim_ascii().is_empty() && !random.one_in(30) {
                 text.extend_from_slice(random.pick(&["{{^}}", "a", "{{.*}}", "1"]).as_bytes());
@@ -221,8 +232,23 @@ fn suffix(random: &mut Random, index: usize, strange: bool) -> &'static str {
     ])
 }
 
+/// What a pattern is to be like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// It is likely to match.
+    Easy,
+    Plain,
+    /// It is likely to be none.
+    Strange,
+}
+
+fn contains(text: &[u8], wanted: &[u8]) -> bool {
+    text.windows(wanted.len()).any(|window| window == wanted)
+}
+
 /// A pattern from a piece of a line: its words as they are, or as something that stands for them.
-fn pattern(random: &mut Random, text: &mut Vec<u8>, line: &[u8], strange: bool) {
+fn pattern(random: &mut Random, text: &mut Vec<u8>, line: &[u8], manner: Manner) {
+    let strange = manner == Manner::Strange;
     let from = random.below(line.len() + 1);
     let to = from + random.below(line.len() - from + 1);
     let piece = if random.one_in(3) { line } else { &line[from..to] };
@@ -235,7 +261,14 @@ fn pattern(random: &mut Random, text: &mut Vec<u8>, line: &[u8], strange: bool) 
         let length = rest.iter().take_while(|byte| kind(**byte) == kind(rest[0])).count();
         let (word, behind) = rest.split_at(length);
         rest = behind;
-        match random.below(if word[0].is_ascii_digit() { 6 } else { 14 }) {
+        let choices = if word[0].is_ascii_digit() { 6 } else { 14 };
+        // What a file is made of that holds: text, variables that have a value, and one expression.
+        let choice = match (manner, random.below(choices)) {
+            (Manner::Easy, 0 | 2) if !contains(text, b":") => choices,
+            (Manner::Easy, 1) if contains(text, b"{{") => choices,
+            (_, choice) => choice,
+        };
+        match choice {
             0 => substitution(random, text),
             1 => regex(random, text, word, strange),
             2 if word[0].is_ascii_digit() => number(random, text, strange),
@@ -248,7 +281,7 @@ fn pattern(random: &mut Random, text: &mut Vec<u8>, line: &[u8], strange: bool) 
             _ => plain(random, text, word),
         }
     }
-    if parts == 0 || random.one_in(10) {
+    if manner != Manner::Easy && (parts == 0 || random.one_in(10)) {
         match random.below(5) {
             0 => text.extend_from_slice(random.pick(&WORDS).as_bytes()),
             1 => regex(random, text, random_word(number_of(text)), strange),
@@ -465,8 +498,8 @@ fn arguments(random: &mut Random) -> Vec<String> {
         ("-D#N=7 -D#M=N+3", 24),
         ("-D#%x,M=0x1f", 8),
         ("-D#%x,M=1f", 60),
-        ("-D#$K=12", 3),
-        ("-D#%d,L=-3", 4),
+        ("-D#$K=12", 4),
+        ("-D#%d,L=-3", 8),
         ("-v", 5),
         ("-vv", 5),
         ("--dump-input=never", 4),

@@ -18,7 +18,6 @@ const ELLIPSIS_LINES: usize = 3;
 struct Annotation {
     /// Its label, once all of its check are known.
     label: String,
-    span: Span,
     /// First and last line, from 1.
     lines: (usize, usize),
     /// First column that is marked in the first line, and the one past the last in the last; none for all of it.
@@ -36,7 +35,7 @@ pub(in crate::check) fn dump(scene: &Scene<'_>, out: &mut Vec<u8>) {
     let lines = scene.input_lines();
     let annotations = Annotator { scene, lines: &lines, made: Vec::new(), keys: Vec::new() }.annotations();
     let label_width = annotations.iter().map(|annotation| annotation.label.len()).max().unwrap_or(0);
-    let ends = lines.line(lines.text.len()) - 1;
+    let ends = lines.line(lines.text.len()) - usize::from(lines.text.ends_with(b"\n"));
     let number_width = ends.checked_ilog10().map_or(1, |digits| digits as usize + 1);
     let head = format!(
         "\nInput file: {}\nCheck file: {}\n\n-dump-input=help explains the following input dump.\n\nInput was:\n<<<<<<\n",
@@ -217,21 +216,23 @@ struct Annotator<'a> {
     scene: &'a Scene<'a>,
     lines: &'a Lines<'a>,
     made: Vec<Annotation>,
-    /// The check of each annotation.
+    /// The check of each annotation; none for the end of the input.
     keys: Vec<Option<usize>>,
 }
 
 impl Annotator<'_> {
     fn annotations(mut self) -> Vec<Annotation> {
         self.scene.log.events.iter().for_each(|event| self.event(event));
-        let mut counts: BTreeMap<Option<usize>, usize> = BTreeMap::new();
-        self.keys.iter().for_each(|key| *counts.entry(*key).or_default() += 1);
-        let mut numbers: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+        // What is at one place is numbered together, be it of one check or of an empty one and the end.
+        let places: Vec<_> = self.keys.iter().map(|key| self.scene.place(*key)).collect();
+        let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+        places.iter().for_each(|place| *counts.entry(*place).or_default() += 1);
+        let mut numbers: BTreeMap<_, usize> = BTreeMap::new();
         let checks = self.scene.check_lines();
-        for (annotation, key) in self.made.iter_mut().zip(&self.keys) {
+        for ((annotation, key), place) in self.made.iter_mut().zip(&self.keys).zip(&places) {
             annotation.label = self.scene.label(*key, &checks);
-            if counts.get(key).is_some_and(|count| *count > 1) {
-                let number = numbers.entry(*key).or_default();
+            if counts.get(place).is_some_and(|count| *count > 1) {
+                let number = numbers.entry(*place).or_default();
                 annotation.label.push_str(&format!("'{number}"));
                 *number += 1;
             }
@@ -261,11 +262,11 @@ impl Annotator<'_> {
                 }
                 for (name, span) in captures {
                     self.add(key, *span, Some(mark), colour, &format!("captured var \"{name}\""), is_error);
-                    if let Some(last) = self.made.last_mut()
-                        && last.lines.0 == last.lines.1
-                        && last.columns.1 == Some(last.columns.0)
-                    {
-                        last.mark = None;
+                    if let Some(last) = self.made.last_mut() {
+                        last.is_good_match = *then == Then::Good;
+                        if last.lines.0 == last.lines.1 && last.columns.1 == Some(last.columns.0) {
+                            last.mark = None;
+                        }
                     }
                 }
             }
@@ -322,7 +323,6 @@ impl Annotator<'_> {
         self.keys.push(key);
         self.made.push(Annotation {
             label: String::new(),
-            span,
             lines: (first, last),
             columns: (first_column - 1, end),
             mark,
@@ -335,6 +335,12 @@ impl Annotator<'_> {
 }
 
 impl Scene<'_> {
+    /// Where a check is: the number of an option, or the byte of the check file that its pattern starts at.
+    fn place(&self, key: Option<usize>) -> (Option<usize>, usize) {
+        let Some(index) = key else { return (None, self.file.end) };
+        (self.file.directives()[index].implicit, self.file.starts[index].1)
+    }
+
     /// `check:3`, `not:imp1`.
     fn label(&self, key: Option<usize>, checks: &Lines<'_>) -> String {
         let Some(index) = key else { return format!("eof:{}", checks.line(self.file.end)) };

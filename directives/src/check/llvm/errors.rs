@@ -227,9 +227,14 @@ fn numeric(error: &NumericError) -> String {
         N::SameLine(name) => {
             format!("numeric variable '{name}' defined earlier in the same CHECK directive")
         }
-        N::Conflict((left, its), (right, others)) => format!(
-            "implicit format conflict between '{left}' ({its}) and '{right}' ({others}), need an explicit format specifier"
-        ),
+        N::Conflict((left, its), (right, others)) => {
+            // Only what kind of number it is.
+            let kind = |notation: &str| notation.chars().last().unwrap_or('u');
+            let (its, others) = (kind(its), kind(others));
+            format!(
+                "implicit format conflict between '{left}' (%{its}) and '{right}' (%{others}), need an explicit format specifier"
+            )
+        }
         N::Redefined(_) => "format different from previous variable definition".to_owned(),
         N::TooLarge => "unable to represent numeric value".to_owned(),
     }

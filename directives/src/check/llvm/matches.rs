@@ -1,10 +1,9 @@
 //! Steps of a run to messages.
 
-use super::super::log::{Event, Then, What};
+use super::super::log::{Event, Then, Used, What};
 use super::Scene;
 use super::lines::Lines;
 use super::message::{Messages, Paint, Severity};
-use crate::check::report::Binding;
 use crate::check::scan::Kind;
 use crate::source::Span;
 
@@ -56,9 +55,7 @@ impl Teller<'_> {
                         let message = "match discarded, overlaps earlier DAG match here";
                         self.note(out, earlier.start, message, Some(*earlier));
                     }
-                    Then::WrongLine(previous) => {
-                        self.wrong_line(out, event.directive, &name, *span, *previous)
-                    }
+                    Then::WrongLine(previous) => self.wrong_line(out, event.directive, *span, *previous),
                     _ => {}
                 }
             }
@@ -109,7 +106,7 @@ impl Teller<'_> {
         self.input.write(out, at, Severity::Note, message, range);
     }
 
-    fn values(&self, out: &mut Vec<u8>, at: usize, values: &[Binding]) {
+    fn values(&self, out: &mut Vec<u8>, at: usize, values: &[Used]) {
         for value in values {
             self.note(out, at, &value_text(value), None);
         }
@@ -121,15 +118,10 @@ impl Teller<'_> {
         }
     }
 
-    fn wrong_line(
-        &self,
-        out: &mut Vec<u8>,
-        directive: Option<usize>,
-        name: &str,
-        found: Span,
-        previous: usize,
-    ) {
-        let kind = directive.map_or(Kind::Next, |index| self.scene.file.directives()[index].kind);
+    fn wrong_line(&self, out: &mut Vec<u8>, directive: Option<usize>, found: Span, previous: usize) {
+        let Some(index) = directive else { return };
+        let kind = self.scene.file.directives()[index].kind;
+        let name = self.scene.file.directives()[index].name();
         let text = &self.input.lines.text[previous..found.start];
         let first_end = memchr::memchr2(b'\n', b'\r', text);
         let message = match (kind, first_end) {
@@ -164,20 +156,22 @@ pub(super) fn implicit(
 }
 
 /// `with "V" equal to "1"`.
-pub(super) fn value_text(value: &Binding) -> String {
-    format!("with \"{}\" equal to \"{}\"", escaped(&value.name), escaped(&value.value))
+pub(super) fn value_text(used: &Used) -> String {
+    let value = escaped(&used.value);
+    let note = if value.as_bytes() == used.value { "" } else { " (escaped value)" };
+    format!("with \"{}\" equal to \"{value}\"{note}", escaped(&used.text))
 }
 
-fn escaped(text: &str) -> String {
+fn escaped(text: &[u8]) -> String {
     let mut escaped = String::new();
-    for byte in text.bytes() {
+    for byte in text {
         match byte {
             b'\\' => escaped.push_str("\\\\"),
             b'\t' => escaped.push_str("\\t"),
             b'\n' => escaped.push_str("\\n"),
             b'"' => escaped.push_str("\\\""),
-            b' '..=b'~' => escaped.push(char::from(byte)),
-            _ => escaped.push_str(&format!("\\{:o}{:o}{:o}", byte >> 6, byte >> 3 & 7, byte & 7)),
+            b' '..=b'~' => escaped.push(char::from(*byte)),
+            _ => escaped.push_str(&format!("\\{byte:03o}")),
         }
     }
     escaped
