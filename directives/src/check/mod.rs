@@ -2,7 +2,8 @@
 //!
 //! The verdicts are those of LLVM's program (22), habits included; what goes beyond it is added to the report and never
 //! changes a verdict. Reading order: `scan` finds the check lines, `pattern_text` reads their patterns, `file`
-//! puts them together, `run` matches; `ere` is the expression engine.
+//! puts them together, `run` matches; `ere` is the expression engine. What is said has two wordings: `text` and `dump`
+//! are our own, `llvm` is that program's, made from the steps that `log` keeps.
 //!
 //! Where it differs from that program, on purpose: an `--implicit-check-not` that is no pattern is refused, not just
 //! complained of; so is a `-D#N=` without a value, which that program does not survive; and a back-reference that fails

@@ -79,16 +79,3 @@ impl Reference {
         Answer { status, stderr: output.stderr }
     }
 }
-
-/// Whether the documentation of the matcher names this difference.
-pub fn is_documented(case: &Case, theirs: u8, ours: &Answer) -> bool {
-    // An `--implicit-check-not` that is no pattern is refused.
-    let said = String::from_utf8_lossy(&ours.stderr);
-    if ours.status == Some(2) && said.starts_with("command line:") {
-        return true;
-    }
-    // A back-reference at the very end of the input is taken for a match by that engine, whatever stands there. What
-    // is behind the end then makes the difference.
-    let refers_back = case.refers_back();
-    refers_back && (theirs, ours.status) != (2, Some(2)) && ours.status != Some(2) && theirs != 2
-}
