@@ -21,6 +21,7 @@ mod expression;
 mod file;
 mod format;
 mod integer;
+mod intended;
 mod llvm;
 mod log;
 mod near;
@@ -33,6 +34,7 @@ mod program;
 mod report;
 mod run;
 mod scan;
+mod steps;
 mod text;
 mod variables;
 

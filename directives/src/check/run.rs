@@ -46,15 +46,15 @@ pub(super) struct Runner<'a> {
     pub(super) values: Values<'a>,
     pub(super) scratch: Scratch,
     report: Report,
-    log: Option<Log>,
+    pub(super) log: Option<Log>,
     /// The last positive match of the block.
     previous: Option<(usize, Span)>,
     /// A failure of this block left open where the next check's range starts.
     lost: bool,
     /// Something of this block failed, so that LLVM's program has left it.
-    failed: bool,
+    pub(super) failed: bool,
     /// The values that it left it with, if its steps are noted.
-    left_with: Option<Values<'a>>,
+    pub(super) left_with: Option<Values<'a>>,
 }
 
 /// A check was not found.
@@ -386,72 +386,6 @@ impl<'a> Runner<'a> {
             return;
         }
         self.fail(index, FailureKind::Unsearchable { searched, reasons });
-    }
-
-    /// Notes a step, if LLVM's program would come to it and tell it.
-    fn log(&mut self, level: u8, event: impl FnOnce() -> Event) {
-        if let Some(log) = self.log.as_mut().filter(|log| log.level >= level && !self.failed) {
-            log.events.push(event());
-        }
-    }
-
-    fn log_search(
-        &mut self,
-        level: u8,
-        index: usize,
-        searched: Span,
-        counted: Option<(u32, u32)>,
-        what: impl FnOnce(&Self) -> What,
-    ) {
-        if self.failed || self.log.as_ref().is_none_or(|log| log.level < level) {
-            return;
-        }
-        let values = log::values(&self.file.patterns[index], &self.values);
-        let round = counted.map(|(done, of)| (done + 1, of));
-        let event = Event { directive: Some(index), searched, round, values, what: what(self) };
-        self.log(level, || event);
-    }
-
-    fn log_match(
-        &mut self,
-        index: usize,
-        searched: Span,
-        counted: Option<(u32, u32)>,
-        found: &Match,
-        then: Then,
-    ) {
-        let level = match then {
-            Then::Good => 1,
-            Then::Discarded(_) => 2,
-            Then::WrongLine(_) | Then::Forbidden => 0,
-        };
-        self.log_search(level, index, searched, counted, |runner| What::Found {
-            span: Span::new(found.start, found.end),
-            captures: log::captures(runner.file, index, found),
-            then,
-        });
-    }
-
-    /// The last match turns out to be on the wrong line.
-    fn log_wrong_line(&mut self, index: usize, skipped: Span, found: Span) {
-        let wrong = Then::WrongLine(skipped.start);
-        let last = self.log.as_mut().filter(|log| log.level > 0 && !self.failed);
-        match last.and_then(|log| log.events.last_mut()).map(|event| &mut event.what) {
-            Some(What::Found { then, .. }) => *then = wrong,
-            _ => self.log(0, || Event::found(Some(index), skipped, found, wrong)),
-        }
-    }
-
-    fn intended(&self, index: usize, searched: Span) -> Option<usize> {
-        let text = &self.text[searched.start..searched.end];
-        log::intended(&self.file.patterns[index], text).map(|at| searched.start + at)
-    }
-
-    /// Something of the block failed.
-    fn leave(&mut self) {
-        if !std::mem::replace(&mut self.failed, true) && self.log.is_some() {
-            self.left_with = Some(self.values.clone());
-        }
     }
 
     fn fail(&mut self, directive: usize, kind: FailureKind) {

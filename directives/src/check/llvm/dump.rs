@@ -2,38 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::super::log::{Event, Then, What};
 use super::super::options::DumpFilter;
-use super::super::scan::Kind;
 use super::Scene;
-use super::lines::Lines;
-use super::matches::value_text;
-use super::message::{BLACK, BOLD, CYAN, GREEN, MAGENTA, ON_CYAN, Paint, RED};
+use super::annotate::{Annotation, annotations};
+use super::message::{BLACK, BOLD, ON_CYAN, Paint};
 use crate::source::Span;
 
 /// Lines that are left out have to be more than those that say so.
 const ELLIPSIS_LINES: usize = 3;
 
-/// Something to be shown under the lines of a range.
-struct Annotation {
-    /// Its label, once all of its check are known.
-    label: String,
-    /// First and last line, from 1.
-    lines: (usize, usize),
-    /// First column that is marked in the first line, and the one past the last in the last; none for all of it.
-    columns: (usize, Option<usize>),
-    /// Nothing is marked for a value.
-    mark: Option<u8>,
-    note: String,
-    colour: &'static str,
-    is_error: bool,
-    is_good_match: bool,
-}
-
 /// Writes the annotated input.
 pub(in crate::check) fn dump(scene: &Scene<'_>, out: &mut Vec<u8>) {
     let lines = scene.input_lines();
-    let annotations = Annotator { scene, lines: &lines, made: Vec::new(), keys: Vec::new() }.annotations();
+    let annotations = annotations(scene, &lines);
     let label_width = annotations.iter().map(|annotation| annotation.label.len()).max().unwrap_or(0);
     let ends = lines.line(lines.text.len()) - usize::from(lines.text.ends_with(b"\n"));
     let number_width = ends.checked_ilog10().map_or(1, |digits| digits as usize + 1);
@@ -64,7 +45,7 @@ fn shown_lines(scene: &Scene<'_>, annotations: &[Annotation]) -> Vec<(usize, usi
     let context = scene.options.context();
     let mut wanted: Vec<(usize, usize)> = annotations
         .iter()
-        .filter(|annotation| filter != DumpFilter::Error || annotation.is_error)
+        .filter(|annotation| filter != DumpFilter::Error || annotation.is_error())
         .map(|annotation| match filter {
             DumpFilter::AnnotationFull => annotation.lines,
             _ => (annotation.lines.0, annotation.lines.0),
@@ -207,157 +188,6 @@ impl Printer<'_> {
                 out.extend_from_slice(if was_matched { "\x1b[0m" } else { ON_CYAN }.as_bytes());
             }
             out.push(shown.get(column).copied().unwrap_or(b' '));
-        }
-    }
-}
-
-/// Steps of a run to annotations.
-struct Annotator<'a> {
-    scene: &'a Scene<'a>,
-    lines: &'a Lines<'a>,
-    made: Vec<Annotation>,
-    /// The check of each annotation; none for the end of the input.
-    keys: Vec<Option<usize>>,
-}
-
-impl Annotator<'_> {
-    fn annotations(mut self) -> Vec<Annotation> {
-        self.scene.log.events.iter().for_each(|event| self.event(event));
-        // What is at one place is numbered together, be it of one check or of an empty one and the end.
-        let places: Vec<_> = self.keys.iter().map(|key| self.scene.place(*key)).collect();
-        let mut counts: BTreeMap<_, usize> = BTreeMap::new();
-        places.iter().for_each(|place| *counts.entry(*place).or_default() += 1);
-        let mut numbers: BTreeMap<_, usize> = BTreeMap::new();
-        let checks = self.scene.check_lines();
-        for ((annotation, key), place) in self.made.iter_mut().zip(&self.keys).zip(&places) {
-            annotation.label = self.scene.label(*key, &checks);
-            if counts.get(place).is_some_and(|count| *count > 1) {
-                let number = numbers.entry(*place).or_default();
-                annotation.label.push_str(&format!("'{number}"));
-                *number += 1;
-            }
-        }
-        self.made
-    }
-
-    fn event(&mut self, event: &Event) {
-        let start = Span::new(event.searched.start, event.searched.start);
-        let key = event.directive;
-        match &event.what {
-            What::Found { span, captures, then } => {
-                let (mark, colour, note) = match then {
-                    Then::Good => (b'^', GREEN, ""),
-                    Then::Discarded(_) => (b'!', CYAN, "discard: overlaps earlier match"),
-                    Then::WrongLine(_) => (b'!', RED, "error: match on wrong line"),
-                    Then::Forbidden => (b'!', RED, "error: no match expected"),
-                };
-                let is_error = colour == RED;
-                self.add(key, *span, Some(mark), colour, note, is_error);
-                if let Some(last) = self.made.last_mut() {
-                    last.is_good_match = *then == Then::Good;
-                }
-                for value in &event.values {
-                    let at = Span::new(span.start, span.start);
-                    self.add(key, at, None, colour, &value_text(value), is_error);
-                }
-                for (name, span) in captures {
-                    self.add(key, *span, Some(mark), colour, &format!("captured var \"{name}\""), is_error);
-                    if let Some(last) = self.made.last_mut() {
-                        last.is_good_match = *then == Then::Good;
-                        if last.lines.0 == last.lines.1 && last.columns.1 == Some(last.columns.0) {
-                            last.mark = None;
-                        }
-                    }
-                }
-            }
-            What::Absent => self.searched(event, start, GREEN, "", &[]),
-            What::Missing { intended } => {
-                self.searched(event, start, RED, "error: no match found", &[]);
-                self.intended(key, *intended);
-            }
-            What::Unsearchable { reasons, intended, .. } => {
-                self.searched(event, start, RED, "error: match failed for invalid pattern", reasons);
-                self.intended(key, *intended);
-            }
-        }
-    }
-
-    fn searched(
-        &mut self,
-        event: &Event,
-        start: Span,
-        colour: &'static str,
-        note: &str,
-        reasons: &[(usize, String)],
-    ) {
-        let is_error = colour == RED;
-        self.add(event.directive, event.searched, Some(b'X'), colour, note, is_error);
-        for (_, reason) in reasons {
-            self.add(event.directive, start, None, colour, reason, is_error);
-        }
-        for value in &event.values {
-            self.add(event.directive, start, None, colour, &value_text(value), is_error);
-        }
-    }
-
-    fn intended(&mut self, key: Option<usize>, intended: Option<usize>) {
-        if let Some(at) = intended {
-            self.add(key, Span::new(at, at), Some(b'?'), MAGENTA, "possible intended match", true);
-        }
-    }
-
-    fn add(
-        &mut self,
-        key: Option<usize>,
-        span: Span,
-        mark: Option<u8>,
-        colour: &'static str,
-        note: &str,
-        is_error: bool,
-    ) {
-        let (first, first_column) = self.lines.place(span.start);
-        let (last, last_column) = self.lines.place(span.end);
-        // A range that ends where a line begins does not reach into that line.
-        let (last, end) =
-            if last > first && last_column == 1 { (last - 1, None) } else { (last, Some(last_column - 1)) };
-        self.keys.push(key);
-        self.made.push(Annotation {
-            label: String::new(),
-            lines: (first, last),
-            columns: (first_column - 1, end),
-            mark,
-            note: note.to_owned(),
-            colour,
-            is_error,
-            is_good_match: false,
-        });
-    }
-}
-
-impl Scene<'_> {
-    /// Where a check is: the number of an option, or the byte of the check file that its pattern starts at.
-    fn place(&self, key: Option<usize>) -> (Option<usize>, usize) {
-        let Some(index) = key else { return (None, self.file.end) };
-        (self.file.directives()[index].implicit, self.file.starts[index].1)
-    }
-
-    /// `check:3`, `not:imp1`.
-    fn label(&self, key: Option<usize>, checks: &Lines<'_>) -> String {
-        let Some(index) = key else { return format!("eof:{}", checks.line(self.file.end)) };
-        let directive = &self.file.directives()[index];
-        let kind = match directive.kind {
-            Kind::Plain if directive.count > 1 => "count",
-            Kind::Plain => "check",
-            Kind::Next => "next",
-            Kind::Same => "same",
-            Kind::Empty => "empty",
-            Kind::Not => "not",
-            Kind::Dag => "dag",
-            Kind::Label => "label",
-        };
-        match directive.implicit {
-            Some(number) => format!("{kind}:imp{number}"),
-            None => format!("{kind}:{}", directive.line),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::super::arguments::ArgumentError;
 use super::super::canonical::Canonical;
 use super::super::ere::EreError;
-use super::super::error::{Caret, CheckError, CheckErrorKind, NameFault, NumericError};
+use super::super::error::{Caret, CheckError, CheckErrorKind, NameFault, NumericError, Place};
 use super::super::options::Options;
 use super::super::scan::Kind;
 use super::lines::Lines;
@@ -34,7 +34,7 @@ pub(in crate::check) fn errors_text(
             Caret::Define(number, at) => define(out, options, number, at, error),
             Caret::Implicit(at) => {
                 let pattern = match &error.place {
-                    super::super::error::Place::Option(pattern, _) => pattern.as_str(),
+                    Place::Option(pattern, _) => pattern.as_str(),
                     _ => "",
                 };
                 implicit(out, pattern, at, Severity::Error, &message(error, ""), paint);

@@ -3,6 +3,7 @@
 //! Written from that program's behaviour. Its texts have white space made canonical, so its places are not always those
 //! of the files. What must not enter: anything that decides a verdict.
 
+mod annotate;
 mod dump;
 mod errors;
 mod help;
