@@ -120,7 +120,10 @@ impl<'a> Stream<'a> {
                 Some(_) => Sure::Perhaps,
             };
             let sure = pattern.fields.iter().fold(here, |sure, f| {
-                let field = item.field(&f.field, &f.condition);
+                let field = match (f.field.as_str(), item.texts.iter().find(|t| t.0 == "model")) {
+                    ("ane", Some((_, model))) => self.plan_share(model, &f.condition),
+                    _ => item.field(&f.field, &f.condition),
+                };
                 if field < sure { field } else { sure }
             });
             match sure {
@@ -130,6 +133,53 @@ impl<'a> Stream<'a> {
             }
         }
         answer
+    }
+
+    /// Whether the part of a model's cost that is planned for the Neural Engine is as asked: both sides times the
+    /// whole cost, so that nothing is rounded.
+    fn plan_share(&self, wanted: &str, condition: &Condition) -> Sure {
+        let (mut there, mut whole) = (0_u128, 0_u128);
+        for (s, line) in self.raw.iter().filter_map(|s| Some((s, s.line.as_ref()?))) {
+            let counted = self.accepted.contains(&s.conn) || s.role == Role::Outer;
+            if let Message::Plan { model, preferred, weight_ppm, .. } = &line.msg
+                && counted
+                && model == wanted
+            {
+                whole += u128::from(*weight_ppm);
+                there += if preferred == "ane" { u128::from(*weight_ppm) } else { 0 };
+            }
+        }
+        let Some(asked) = millionths(&condition.value) else { return Sure::Perhaps };
+        let (own, asked) = (there * 1_000_000, asked * whole);
+        // The runner rounds the share down to whole millionths, which can matter for these two only.
+        let fits = match condition.op.as_str() {
+            ">=" => own >= asked,
+            "<" => own < asked,
+            _ => return Sure::Perhaps,
+        };
+        if fits && whole > 0 { Sure::Yes } else { Sure::No }
+    }
+
+    /// Whether readings of an energy rail were taken of all that a claim needs beside the command itself.
+    pub(crate) fn has_energy_controls(&self, rail: &str) -> bool {
+        use wire::Phase::{CpuOnly, IdleAfter, IdleBefore, KnownModel, Run};
+        [IdleBefore, KnownModel, Run, IdleAfter, CpuOnly].into_iter().all(|wanted| {
+            self.raw.iter().filter_map(|s| s.line.as_ref()).any(|line| match &line.msg {
+                Message::Sample(sample) => {
+                    sample.uuid == rail
+                        && sample.energy.is_some_and(|read| read.phase == wanted && read.uj.is_some())
+                }
+                _ => false,
+            })
+        })
+    }
+
+    /// Whether some operation of a planned model prefers `unit`.
+    pub(crate) fn is_planned_for(&self, unit: &str) -> bool {
+        self.raw
+            .iter()
+            .filter_map(|s| s.line.as_ref())
+            .any(|line| matches!(&line.msg, Message::Plan { preferred, .. } if preferred == unit))
     }
 
     fn items(&self) -> impl Iterator<Item = Item<'a>> {
@@ -192,12 +242,16 @@ impl<'a> Item<'a> {
                 item.good = inside(*start, *end);
                 item.numbers.push(("bytes", *bytes));
             }
-            Message::Plan { op, preferred, units, .. } => {
+            // The share of its model that a line may ask for is in `plan_share`.
+            Message::Plan { model, op, preferred, units, weight_ppm, .. } => {
                 item.kind = "plan";
-                item.texts.extend([("op", op.as_str()), ("preferred", preferred), ("units", units)]);
+                item.texts.extend([("op", op.as_str()), ("preferred", preferred)]);
+                item.texts.extend([("units", units.as_str()), ("model", model)]);
+                item.numbers.push(("weight_ppm", *weight_ppm));
             }
-            Message::EnergyDelta { rail, uj, .. } => {
+            Message::EnergyDelta { rail, uj, baseline_uj, sigma_uj, start, end, .. } => {
                 item.kind = "energy_delta";
+                item.good = *start < window.1 && *end > window.0 && rises(*uj, *baseline_uj, *sigma_uj);
                 item.texts.push(("rail", rail));
                 item.numbers.push(("uj", *uj));
             }
@@ -229,6 +283,17 @@ impl<'a> Item<'a> {
         };
         if fits { Sure::Yes } else { Sure::No }
     }
+}
+
+/// Whether an energy record is above the idle engine by five standard deviations.
+fn rises(uj: u64, baseline_uj: u64, sigma_uj: u64) -> bool {
+    u128::from(uj) > u128::from(baseline_uj) + 5 * u128::from(sigma_uj)
+}
+
+/// A decimal share in millionths.
+fn millionths(text: &str) -> Option<u128> {
+    let share: f64 = text.parse().ok()?;
+    (0.0..=1.0).contains(&share).then(|| (share * 1e6).round() as u128)
 }
 
 /// C++ or Rust mangling.

@@ -196,6 +196,7 @@ fn conclude(run: &Run<'_>, item: &Item, number: u32, started: Instant, mut state
         read_back: state.read_back,
         compared: state.compared,
         placement: state.placement.as_ref().map(|p| (p.outcome, p.reason.clone())),
+        planned: state.placement.iter().flat_map(|p| &p.commands).any(crate::placement::is_planned),
         on_device,
         xfail: xfail_of(item),
         emulated: !run.host.emulation.is_empty(),
