@@ -7,6 +7,7 @@
 #[allow(missing_docs, reason = "the table below documents each")]
 pub enum Keyword {
     Run,
+    RunBuild,
     ExecRun,
     Expect,
     ExpectNear,
@@ -193,6 +194,21 @@ pub const DIRECTIVES: &[Directive] = &[
 compiled text, refusals and tools. A trailing `\\` continues the line with the next RUN.",
         right: "RUN: tool %s | FileCheck %s\nCHECK: ret",
         wrong: "RUN tool %s",
+    },
+    Directive {
+        id: Keyword::RunBuild,
+        keyword: "RUN",
+        form: Some("build"),
+        payload: PayloadKind::Command,
+        attributes: &[flag("build", "makes what the test needs, with tools that a host may lack")],
+        binds: Binding::Sequence,
+        single: false,
+        verb: true,
+        summary: "makes something that the test needs; when that fails, the test is skipped as `degraded-build`",
+        detail: "For what an optional tool makes, such as a model by a Python package. The command's output is kept in the \
+bundle and its last line is the reason of the skip. A skip is never a pass: a run in which nothing else ran does not succeed.",
+        right: "RUN(build): make-model %t.mlmodelc\nEXEC_RUN: tool %t.mlmodelc\nEXPECT: 24",
+        wrong: "RUN(biuld): make-model %t.mlmodelc",
     },
     Directive {
         id: Keyword::ExecRun,
