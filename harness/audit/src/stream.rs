@@ -139,10 +139,8 @@ impl<'a> Stream<'a> {
     /// whole cost, so that nothing is rounded.
     fn plan_share(&self, wanted: &str, condition: &Condition) -> Sure {
         let (mut there, mut whole) = (0_u128, 0_u128);
-        for (s, line) in self.raw.iter().filter_map(|s| Some((s, s.line.as_ref()?))) {
-            let counted = self.accepted.contains(&s.conn) || s.role == Role::Outer;
+        for line in self.counted().filter_map(|s| s.line.as_ref()) {
             if let Message::Plan { model, preferred, weight_ppm, .. } = &line.msg
-                && counted
                 && model == wanted
             {
                 whole += u128::from(*weight_ppm);
@@ -164,7 +162,7 @@ impl<'a> Stream<'a> {
     pub(crate) fn has_energy_controls(&self, rail: &str) -> bool {
         use wire::Phase::{CpuOnly, IdleAfter, IdleBefore, KnownModel, Run};
         [IdleBefore, KnownModel, Run, IdleAfter, CpuOnly].into_iter().all(|wanted| {
-            self.raw.iter().filter_map(|s| s.line.as_ref()).any(|line| match &line.msg {
+            self.counted().filter_map(|s| s.line.as_ref()).any(|line| match &line.msg {
                 Message::Sample(sample) => {
                     sample.uuid == rail
                         && sample.energy.is_some_and(|read| read.phase == wanted && read.uj.is_some())
@@ -183,8 +181,13 @@ impl<'a> Stream<'a> {
     }
 
     fn items(&self) -> impl Iterator<Item = Item<'a>> {
-        let counted = self.raw.iter().filter(|s| self.accepted.contains(&s.conn) || s.role == Role::Outer);
-        counted.filter_map(|s| Item::of(s, s.line.as_ref()?, self.window))
+        self.counted().filter_map(|s| Item::of(s, s.line.as_ref()?, self.window))
+    }
+
+    /// Lines of accepted processes, observers beside the program among them. A witness that is no process of its own
+    /// reports no work.
+    fn counted(&self) -> impl Iterator<Item = &'a Stamped> {
+        self.raw.iter().filter(|s| self.accepted.contains(&s.conn))
     }
 }
 
