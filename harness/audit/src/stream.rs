@@ -360,4 +360,58 @@ mod tests {
             assert_eq!(words_in_order(pattern, name), expect, "{pattern} {name}");
         }
     }
+
+    fn stamped(seq: u64, conn: u32, msg: Message) -> Stamped {
+        let line = Some(Line { seq, pid: 0, msg });
+        Stamped { probe: "p".into(), role: Role::Outer, conn, peer: 0, arr: 9, line, garbled: None }
+    }
+
+    fn plan(op: &str, preferred: &str, weight_ppm: u64) -> Message {
+        let model = "m".to_owned();
+        let (op, preferred, units) = (op.to_owned(), preferred.to_owned(), "cpu-and-ane".to_owned());
+        Message::Plan { model, units, op, preferred, supported: vec![], weight_ppm }
+    }
+
+    #[test]
+    fn the_share_of_a_plan_and_what_energy_needs_beside_it() {
+        let energy = |uj| Message::EnergyDelta {
+            rail: "ane".into(),
+            uj,
+            baseline_uj: 10,
+            sigma_uj: 2,
+            start: 1,
+            end: 5,
+            source: "s".into(),
+        };
+        let raw = [
+            stamped(0, 1, plan("matmul", "ane", 900_000)),
+            stamped(1, 1, plan("cast", "cpu", 100_000)),
+            stamped(2, 1, energy(21)),
+            stamped(3, 1, energy(20)),
+            // Nobody accepted this one.
+            stamped(0, 2, plan("matmul", "ane", 9_000_000)),
+        ];
+        let stream = Stream { raw: &raw, accepted: [1].into(), window: (2, 4), devices: BTreeMap::new() };
+        let count = |record: &str, fields: &[(&str, &str, &str)]| {
+            let field = |(name, op, value): &(&str, &str, &str)| runproof_records::record::PlacedField {
+                field: (*name).into(),
+                condition: Condition { op: (*op).into(), value: (*value).into() },
+            };
+            let pattern = PlacedPattern {
+                record: record.into(),
+                kind: None,
+                fields: fields.iter().map(field).collect(),
+                count: Condition { op: ">=".into(), value: "1".into() },
+            };
+            let answer = stream.count(&pattern, None);
+            (answer.surely, answer.perhaps)
+        };
+        assert_eq!(count("plan", &[("ane", ">=", "0.9")]), (2, 0));
+        assert_eq!(count("plan", &[("ane", ">=", "0.900001")]), (0, 0));
+        assert_eq!(count("plan", &[("ane", ">=", "0.9"), ("preferred", "=", "ane")]), (1, 0));
+        assert_eq!(count("plan", &[("op", "=", "mat*")]), (1, 0));
+        assert_eq!(count("energy_delta", &[("rail", "=", "ane")]), (1, 0));
+        assert!(stream.is_planned_for("ane") && !stream.is_planned_for("gpu"));
+        assert!(!stream.has_energy_controls("ane"));
+    }
 }
