@@ -110,9 +110,7 @@ fn command(tokens: &mut Tokens) -> Result<Command, String> {
         Some(Token::Operator(operator, _)) => return Err(format!("unexpected `{operator}`")),
     };
     let (mut words, mut redirects) = (vec![first], Vec::new());
-    while let Some(token) =
-        tokens.next_if(|t| !matches!(t, Token::Operator("|" | ";" | "&" | "||" | "&&", _)))
-    {
+    while let Some(token) = tokens.next_if(|t| !matches!(t, Token::Operator("|" | ";" | "&" | "||" | "&&", _))) {
         match token {
             Token::Word(word) => words.push(word),
             Token::Operator(operator, number) => {
@@ -166,13 +164,7 @@ impl Lexer<'_> {
         self.at += 1;
         let operator = match c {
             ';' => ";",
-            '|' => {
-                if self.take('|')? {
-                    "||"
-                } else {
-                    "|"
-                }
-            }
+            '|' => if self.take('|')? { "||" } else { "|" },
             '&' => {
                 if self.take('&')? {
                     "&&"
@@ -317,10 +309,9 @@ mod tests {
         };
         let pipeline = |p: &Vec<Command>| p.iter().map(command).collect::<Vec<_>>().join(" | ");
         match parse(text) {
-            Ok(line) => line
-                .rest
-                .iter()
-                .fold(pipeline(&line.first), |all, (join, p)| format!("{all} {join:?} {}", pipeline(p))),
+            Ok(line) => line.rest.iter().fold(pipeline(&line.first), |all, (join, p)| {
+                format!("{all} {join:?} {}", pipeline(p))
+            }),
             Err(why) => format!("error: {why}"),
         }
     }
@@ -353,8 +344,7 @@ mod tests {
 
     #[test]
     fn lines_that_lit_cannot_read() {
-        for text in ["", "a |", "a &&", "| a", "a >", "a > ''", "''", "a x*'?'", "a && ; b", "a &", "a 'x\\"]
-        {
+        for text in ["", "a |", "a &&", "| a", "a >", "a > ''", "''", "a x*'?'", "a && ; b", "a &", "a 'x\\"] {
             assert!(show(text).starts_with("error: "), "{text}: {}", show(text));
         }
     }

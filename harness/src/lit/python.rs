@@ -118,13 +118,7 @@ impl From<Answer> for Discovered {
                 Some(Test::new(Arc::clone(suites.get(suite)?), path, Arc::clone(configs.get(config)?)))
             })
             .collect();
-        Self {
-            tests,
-            groups: answer.groups,
-            coverage: answer.coverage,
-            warnings: answer.warnings,
-            frozen: false,
-        }
+        Self { tests, groups: answer.groups, coverage: answer.coverage, warnings: answer.warnings, frozen: false }
     }
 }
 
@@ -141,8 +135,7 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
     let program = if question.program.is_empty() { "lit" } else { &question.program };
     let mut tried = Vec::new();
     for python in interpreters() {
-        let mut arguments: Vec<OsString> =
-            vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
+        let mut arguments: Vec<OsString> = vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
         arguments.extend(question.arguments());
         let ran = duct::cmd(&python, arguments).stdin_null().unchecked().run();
         match ran.map(|done| done.status.code()) {
@@ -178,16 +171,9 @@ pub fn verdicts(question: &Question) -> Result<BTreeMap<String, String>, NoAnswe
     }
     let folder = tempfile::tempdir().map_err(|e| problem(format!("no temporary folder can be made: {e}")))?;
     let out = folder.path().join("results.json");
-    let script =
-        "import sys\ntry:\n    import lit.main\nexcept ImportError:\n    sys.exit(77)\nlit.main.main()\n";
-    let mut arguments: Vec<OsString> = vec![
-        "-c".into(),
-        script.into(),
-        "-q".into(),
-        "--ignore-fail".into(),
-        "-o".into(),
-        out.clone().into(),
-    ];
+    let script = "import sys\ntry:\n    import lit.main\nexcept ImportError:\n    sys.exit(77)\nlit.main.main()\n";
+    let mut arguments: Vec<OsString> =
+        vec!["-c".into(), script.into(), "-q".into(), "--ignore-fail".into(), "-o".into(), out.clone().into()];
     arguments.extend(question.arguments());
     for python in interpreters() {
         let ran = duct::cmd(&python, arguments.clone()).stdin_null().stdout_null().unchecked().run();
