@@ -247,7 +247,7 @@ impl Model {
         }))
     }
 
-    /// Runs the model again and again for at least `time`, and drops what comes out; how often it ran.
+    /// Runs the model, once at least, until `time` is over, and drops what comes out; how often it ran.
     ///
     /// # Errors
     /// What Core ML says.
@@ -255,7 +255,7 @@ impl Model {
         let inputs = ProtocolObject::from_ref(&*inputs.0);
         let begun = std::time::Instant::now();
         let mut runs = 0;
-        while begun.elapsed() < time {
+        loop {
             autoreleasepool(|_| {
                 // SAFETY: see the head of this file.
                 unsafe { self.0.predictionFromFeatures_error(inputs) }
@@ -263,8 +263,10 @@ impl Model {
                     .map(drop)
             })?;
             runs += 1;
+            if begun.elapsed() >= time {
+                return Ok(runs);
+            }
         }
-        Ok(runs)
     }
 }
 
