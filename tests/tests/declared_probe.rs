@@ -4,7 +4,7 @@
 
 use runproof::device::{Inventory, Kinds, fleet, resolve};
 use runproof::placement::{Asserted, Question, decide};
-use runproof::probe::{Session, realtime};
+use runproof::probe::{Outer, Session, realtime};
 use runproof_records::Digest;
 use runproof_records::record::{CommandPlacement, Condition, PlacedField, PlacedPattern};
 use runproof_records::verdict::PlacementOutcome::{self, Inconclusive, NotPlaced, Placed};
@@ -124,4 +124,34 @@ fn a_declared_inventory_that_fails_is_no_absent_device() {
     let fleet = fleet::FleetFile { fleet, text };
     let problem = resolve("npu", &fleet, &kinds).unwrap_err();
     assert!(problem.to_string().starts_with("probe of npu failed"), "{problem}");
+}
+
+/// An observer of the harness as a shell can be one: it takes its time until it is ready, and again at the end.
+fn observer(hello: &str, end: &str) -> (Result<Option<String>, String>, runproof::probe::Observation) {
+    let own = i32::try_from(std::process::id()).unwrap();
+    let session = Session::open(NONCE, Vec::new(), &BTreeMap::new(), own).unwrap();
+    let script = format!("sleep 0.1; {hello}; cat >/dev/null; sleep 0.1; {end}");
+    let started = Outer::observer(&session, "npu.observer", &["sh".into(), "-c".into(), script]);
+    let said = match started {
+        Ok(observer) => Ok(observer.stop().err().map(|error| error.to_string())),
+        Err(error) => Err(error.to_string()),
+    };
+    (said, session.finish())
+}
+
+#[test]
+fn an_observer_is_waited_for_before_the_command_and_after_it() {
+    let hello = r#"echo '{"seq":0,"pid":1,"msg":{"k":"hello","v":1,"nonce":"'$RUNPROOF_NONCE'","probe":"o","version":"3","api":"n","api_version":"1","rc":{},"ppid":1,"start_ticks":1,"pidns":"","exe":"","boot_id":"","rt":1,"mono":1}}'"#;
+    let last = r#"echo '{"seq":1,"pid":1,"msg":{"k":"bye","t":1,"launches":0,"kernels":0,"records":1,"dropped":0}}'"#;
+    let (said, seen) = observer(hello, last);
+    assert_eq!(said, Ok(None));
+    assert_eq!((seen.lines.len(), seen.peers.len()), (2, 1));
+    let (said, seen) = observer(hello, "exit 3");
+    assert!(
+        said.as_ref().is_ok_and(|why| why.as_ref().is_some_and(|why| why.contains("exit status: 3"))),
+        "{said:?}"
+    );
+    assert_eq!(seen.lines.len(), 1);
+    let (said, _) = observer("exit 4", "true");
+    assert!(said.as_ref().is_err_and(|why| why.contains("exit status: 4")), "{said:?}");
 }

@@ -9,10 +9,9 @@ use objc2::AllocAnyThread as _;
 use objc2::rc::{Retained, autoreleasepool};
 use objc2::runtime::{AnyObject, ProtocolObject};
 use objc2_core_ml::{
-    MLAllComputeDevices, MLCPUComputeDevice, MLComputeDeviceProtocol, MLComputePlan, MLComputeUnits,
-    MLDictionaryFeatureProvider, MLFeatureProvider as _, MLFeatureValue, MLGPUComputeDevice, MLModel,
-    MLModelConfiguration, MLModelStructureProgramBlock, MLMultiArray, MLMultiArrayDataType,
-    MLNeuralEngineComputeDevice,
+    MLCPUComputeDevice, MLComputeDeviceProtocol, MLComputePlan, MLComputeUnits, MLDictionaryFeatureProvider,
+    MLFeatureProvider as _, MLFeatureValue, MLGPUComputeDevice, MLModel, MLModelConfiguration,
+    MLModelStructureProgramBlock, MLMultiArray, MLMultiArrayDataType, MLNeuralEngineComputeDevice,
 };
 use objc2_foundation::{NSArray, NSDictionary, NSError, NSNumber, NSString, NSURL, ns_string};
 use std::path::{Path, PathBuf};
@@ -24,10 +23,12 @@ const PLAN_LIMIT: Duration = Duration::from_secs(120);
 
 type Unit = ProtocolObject<dyn MLComputeDeviceProtocol>;
 
-/// Cores of the Neural Engine; `None` when this machine has none.
+/// Cores of the Neural Engine; `None` when this machine has none. Needs macOS 14.
 pub fn engine_cores() -> Option<u64> {
-    // SAFETY: see the head of this file; the function takes nothing.
-    let units = unsafe { MLAllComputeDevices() };
+    // The class method and not the function of the same meaning: a program that is linked against that one does not start
+    // on a system without it.
+    // SAFETY: see the head of this file.
+    let units = unsafe { MLModel::availableComputeDevices() };
     units.iter().find_map(|unit| {
         let any: &AnyObject = (*unit).as_ref();
         let engine = any.downcast_ref::<MLNeuralEngineComputeDevice>()?;

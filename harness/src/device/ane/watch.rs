@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+/// The first system with a compute plan.
+const OLDEST: (u32, u32) = (14, 4);
 /// Between two readings, milliseconds.
 const STEP_MS: u32 = 100;
 /// How long each phase beside the command lasts: as long as the command has to run at least.
@@ -26,9 +28,13 @@ const SETTLE: Duration = Duration::from_millis(500);
 /// The engine of this machine.
 pub(super) fn inventory() -> Inventory {
     let system = match macos() {
-        Ok((_, text)) => text,
+        Ok(system) => system,
         Err(why) => return Inventory::Failed { why },
     };
+    if system.version < OLDEST {
+        let why = format!("{}: the compute plan needs macOS {}.{} or newer", system.text, OLDEST.0, OLDEST.1);
+        return Inventory::Failed { why };
+    }
     let Some(cores) = engine_cores() else {
         let detail = "Core ML lists no Neural Engine: virtual machines have none".to_owned();
         return Inventory::Absent { why: Absence::NoDevice, detail };
@@ -46,7 +52,7 @@ pub(super) fn inventory() -> Inventory {
         memory: 0,
         pci: None,
         platform: Some("Core ML".to_owned()),
-        driver: system,
+        driver: system.text,
         visible: true,
         mig: None,
         facts: BTreeMap::new(),
@@ -55,7 +61,7 @@ pub(super) fn inventory() -> Inventory {
 
 /// Observes a command that loads `model`.
 pub(super) fn observe(model: &Path, speaker: &mut Speaker) -> Result<(), String> {
-    let (major, system) = macos()?;
+    let system = macos()?;
     let digest = tree::digest(model)?;
     for row in plan(model, Units::CpuAndEngine)? {
         speaker.say(Message::Plan {
@@ -69,13 +75,13 @@ pub(super) fn observe(model: &Path, speaker: &mut Speaker) -> Result<(), String>
     }
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let known = known_model(folder.path())?;
-    let mut readings = Readings { meter: Meter::open(major)?, samples: Vec::new() };
+    let mut readings = Readings { meter: Meter::open(system.version.0)?, samples: Vec::new() };
     readings.take(Phase::IdleBefore, speaker);
     readings.beside(&known, Units::CpuAndEngine, Phase::KnownModel, speaker)?;
 
     let ended = input_ended()?;
     let begun = realtime();
-    speaker.ready("ane.observer", "Core ML", &system);
+    speaker.ready("ane.observer", "Core ML", &system.text);
     while !ended.load(Ordering::Acquire) {
         readings.one(Phase::Run, speaker);
     }
@@ -210,13 +216,23 @@ fn input_ended() -> Result<Arc<AtomicBool>, String> {
     Ok(ended)
 }
 
-/// Major version of macOS, and version and build in words.
-fn macos() -> Result<(u32, String), String> {
+/// The system.
+struct System {
+    /// Major and minor version.
+    version: (u32, u32),
+    /// Version and build in words.
+    text: String,
+}
+
+fn macos() -> Result<System, String> {
     let version = tool("sw_vers", &["-productVersion"])?;
     let build = tool("sw_vers", &["-buildVersion"])?;
-    let major = version.split('.').next().and_then(|major| major.parse().ok());
-    let major = major.ok_or_else(|| format!("sw_vers says `{version}`, which is no version"))?;
-    Ok((major, format!("macOS {version} ({build})")))
+    let mut numbers = version.split('.').map(str::parse);
+    let Some(Ok(major)) = numbers.next() else {
+        return Err(format!("sw_vers says `{version}`, which is no version"));
+    };
+    let minor = numbers.next().and_then(Result::ok).unwrap_or(0);
+    Ok(System { version: (major, minor), text: format!("macOS {version} ({build})") })
 }
 
 fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
