@@ -390,7 +390,8 @@ is neither.",
         detail: "A kind of record (kernel, memcpy, peer_copy, memset, plan, energy_delta), conditions on its fields, and a \
 condition on how many records match (`count`, at least 1 unless said). 0 and 1 in `device`, `from`, `to` are positions in \
 this test's device list. `plan ane>=0.9` asks that this share of the planned model's cost prefers the Neural Engine; a plan is \
-no event, so the test needs an `energy_delta` line beside it.",
+no event, so the test needs an `energy_delta` line beside it. An energy record counts when it is above the idle device's by five \
+standard deviations.",
         right: "DEVICES: cuda\nEXEC_RUN: %t.exe\nEXPECT: ok\nPLACED: kernel name=matmul* count>=1",
         wrong: "DEVICES: cuda\nEXEC_RUN: %t.exe\nEXPECT: ok\nPLACED: kernel nmae=matmul*",
     },

@@ -52,7 +52,7 @@ pub fn compile(package: &Path, into: &Path) -> Result<(), String> {
     let path = compiled.path().ok_or("the compiled model has no path")?;
     let path = PathBuf::from(path.to_string());
     std::fs::rename(&path, into)
-        .map_err(|error| format!("`{}` cannot be moved to `{}`: {error}", path.display(), into.display()))
+        .map_err(|error| format!("the compiled model cannot be moved to its place: {error}"))
 }
 
 /// What Core ML anticipates for each operation of the compiled model at `path`.

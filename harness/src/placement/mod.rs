@@ -114,9 +114,7 @@ fn conclude(
             0 => String::new(),
             n => format!(" (and {n} more)"),
         };
-        let plan = |line: &&PlacedLine| line.pattern.record == "plan" && line.met && line.matched > 0;
-        let planned =
-            if placed.iter().any(|line| plan(&line)) { "planned, not known to have run there: " } else { "" };
+        let planned = if plan_holds(placed) { "planned, not known to have run there: " } else { "" };
         return (PlacementOutcome::Inconclusive, format!("{planned}{first}{more}"));
     }
     let applying: Vec<_> = placed.iter().filter(|line| line.applies).collect();
@@ -141,9 +139,12 @@ fn conclude(
 /// Whether all that speaks for a command is a plan: its `PLACED` lines on plans hold, and whether the work then ran
 /// there is not known. What was watched and did not happen is not planned, it is not placed.
 pub fn is_planned(entry: &CommandPlacement) -> bool {
-    let plans = |line: &PlacedLine| line.pattern.record == "plan" && line.met && line.matched > 0;
-    entry.outcome == PlacementOutcome::Inconclusive
-        && entry.placed.iter().any(|line| line.applies && plans(line))
+    entry.outcome == PlacementOutcome::Inconclusive && plan_holds(&entry.placed)
+}
+
+/// Whether a line on a plan found what it asks for.
+fn plan_holds(lines: &[PlacedLine]) -> bool {
+    lines.iter().any(|line| line.applies && line.pattern.record == "plan" && line.met && line.matched > 0)
 }
 
 /// How many records of work there are, whoever sent them: for the control with the device hidden, where there

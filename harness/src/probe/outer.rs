@@ -73,6 +73,18 @@ impl Outer {
     /// # Errors
     /// [`OuterError::NoCommand`] or [`OuterError::NotStarted`].
     pub fn start(session: &Session, id: &str, argv: &[String], position: u32) -> Result<Self, OuterError> {
+        let name = argv.first().map_or("", String::as_str);
+        Self::start_named(session, id, argv, position, name)
+    }
+
+    /// The same; `name` is what the record calls the program.
+    fn start_named(
+        session: &Session,
+        id: &str,
+        argv: &[String],
+        position: u32,
+        name: &str,
+    ) -> Result<Self, OuterError> {
         let (program, arguments) = argv.split_first().ok_or(OuterError::NoCommand)?;
         let mut child = Command::new(program)
             .args(arguments)
@@ -83,7 +95,7 @@ impl Outer {
             .spawn()
             .map_err(OuterError::NotStarted)?;
         let conn = FIRST_CONN + position;
-        session.shared().add_outer(Peer::outer(conn, child.id(), program));
+        session.shared().add_outer(Peer::outer(conn, child.id(), name));
         let stdout = child.stdout.take();
         let (shared, id) = (session.shared(), id.to_owned());
         let reader = std::thread::spawn(move || {
@@ -99,7 +111,8 @@ impl Outer {
     /// # Errors
     /// As [`Self::start`], and when it ends or waits instead.
     pub fn observer(session: &Session, id: &str, argv: &[String]) -> Result<Self, OuterError> {
-        let mut outer = Self::start(session, id, argv, OBSERVER)?;
+        // Where this program lies on this machine is nobody's business.
+        let mut outer = Self::start_named(session, id, argv, OBSERVER, "runproof")?;
         outer.grace = OBSERVER_GRACE;
         let deadline = Instant::now() + READY_LIMIT;
         while !session.shared().has_hello(FIRST_CONN + OBSERVER) {

@@ -112,6 +112,10 @@ impl<'r> Steps<'r, '_> {
         for process in &mut decided.processes {
             process.exe = self.mask(&process.exe);
         }
+        // What an interface says of a file may name its path.
+        for text in decided.inconclusive.iter_mut().chain([&mut decided.reason]) {
+            *text = self.mask(text);
+        }
         Ok(Placement {
             probes: self.run.kinds.probes_used(kind, observation),
             outcome: decided.outcome,

@@ -14,13 +14,18 @@ pub(super) fn digest(folder: &Path) -> Result<Digest, String> {
     let mut hash = Sha256::new();
     let mut files = 0_u64;
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
-        let entry = entry.map_err(|error| format!("the model cannot be read: {error}"))?;
+        // Messages name no path of this machine: they go into the record.
+        let entry = entry.map_err(|error| {
+            let why =
+                error.io_error().map_or_else(|| "a link goes in circles".to_owned(), ToString::to_string);
+            format!("the compiled model cannot be read: {why}")
+        })?;
         if !entry.file_type().is_file() {
             continue;
         }
         let name = entry.path().strip_prefix(folder).unwrap_or(entry.path()).to_string_lossy().into_owned();
         let content = std::fs::read(entry.path())
-            .map_err(|error| format!("`{}` cannot be read: {error}", entry.path().display()))?;
+            .map_err(|error| format!("`{name}` of the compiled model cannot be read: {error}"))?;
         for part in [name.as_bytes(), &content] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
@@ -28,7 +33,7 @@ pub(super) fn digest(folder: &Path) -> Result<Digest, String> {
         files += 1;
     }
     if files == 0 {
-        return Err(format!("`{}` has no files: it is no compiled model", folder.display()));
+        return Err("what the command line names has no files: it is no compiled model".to_owned());
     }
     Ok(Digest::from_bytes(&hash.finalize().into()))
 }

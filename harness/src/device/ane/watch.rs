@@ -168,7 +168,7 @@ impl Readings {
                 self.take(phase, speaker);
             }
             let ended = runner.join().unwrap_or_else(|_| Err("the thread of a control died".to_owned()));
-            ended.map_err(|why| format!("the control of {} did not run: {why}", model.display()))
+            ended.map_err(|why| format!("a control did not run ({}): {why}", units.as_str()))
         })
     }
 }
@@ -195,7 +195,7 @@ fn known_model(folder: &Path) -> Result<std::path::PathBuf, String> {
         path.parent()
             .map_or(Ok(()), std::fs::create_dir_all)
             .and_then(|()| std::fs::write(&path, bytes))
-            .map_err(|error| format!("`{}` cannot be written: {error}", path.display()))?;
+            .map_err(|error| format!("`{name}` of the known model cannot be written: {error}"))?;
     }
     let compiled = folder.join("known-ane.mlmodelc");
     compile(&package, &compiled)?;
