@@ -148,14 +148,15 @@ impl<'a> Stream<'a> {
             }
         }
         let Some(asked) = millionths(&condition.value) else { return Sure::Perhaps };
-        let (own, asked) = (there * 1_000_000, asked * whole);
-        // The runner rounds the share down to whole millionths, which can matter for these two only.
+        // A plan without any cost has no share.
+        let (own, asked) = (there * 1_000_000, asked * whole.max(1));
+        // The runner rounds the share down to whole millionths, which decides neither of these two.
         let fits = match condition.op.as_str() {
             ">=" => own >= asked,
             "<" => own < asked,
             _ => return Sure::Perhaps,
         };
-        if fits && whole > 0 { Sure::Yes } else { Sure::No }
+        if fits { Sure::Yes } else { Sure::No }
     }
 
     /// Whether readings of an energy rail were taken of all that a claim needs beside the command itself.
@@ -174,8 +175,7 @@ impl<'a> Stream<'a> {
 
     /// Whether some operation of a planned model prefers `unit`.
     pub(crate) fn is_planned_for(&self, unit: &str) -> bool {
-        self.raw
-            .iter()
+        self.counted()
             .filter_map(|s| s.line.as_ref())
             .any(|line| matches!(&line.msg, Message::Plan { preferred, .. } if preferred == unit))
     }
@@ -409,6 +409,7 @@ mod tests {
         assert_eq!(count("plan", &[("ane", ">=", "0.9")]), (2, 0));
         assert_eq!(count("plan", &[("ane", ">=", "0.900001")]), (0, 0));
         assert_eq!(count("plan", &[("ane", ">=", "0.9"), ("preferred", "=", "ane")]), (1, 0));
+        assert_eq!(count("plan", &[("ane", "<", "0.9")]), (0, 0));
         assert_eq!(count("plan", &[("op", "=", "mat*")]), (1, 0));
         assert_eq!(count("energy_delta", &[("rail", "=", "ane")]), (1, 0));
         assert!(stream.is_planned_for("ane") && !stream.is_planned_for("gpu"));

@@ -262,6 +262,8 @@ fn an_f16_product_of_384_is_below_the_engines_threshold() {
     };
     check(share(900_000), Placed, "90.0 %");
     check(share(899_999), NotPlaced, "`plan ane>=0.9` matched 0 records");
+    // Without any cost there is no share to speak of.
+    check(|r| r.plan = vec![("a", "ane", 0)], NotPlaced, "`plan ane>=0.9` matched 0 records");
 }
 
 #[test]
