@@ -238,7 +238,7 @@ impl Lexer<'_> {
                     self.at += 1;
                     match self.peek() {
                         Some(c) => text.push(c),
-                        None => return Ok(Token::Word(Word::Text(text))),
+                        None => return Err("nothing follows the last `\\`".to_owned()),
                     }
                     self.at += 1;
                 }
@@ -255,12 +255,12 @@ impl Lexer<'_> {
         Ok(Token::Word(if bare_glob { Word::Glob(text) } else { Word::Text(text) }))
     }
 
-    /// Up to the closing quote; a quote that is never closed ends with the line.
+    /// Up to the closing quote.
     fn quoted(&mut self, delimiter: char, text: &mut String) -> Result<(), String> {
         while let Some(c) = self.peek() {
             self.at += 1;
             if c == delimiter {
-                break;
+                return Ok(());
             }
             if c != '\\' {
                 text.push(c);
@@ -280,7 +280,7 @@ impl Lexer<'_> {
                 _ => text.push('\\'),
             }
         }
-        Ok(())
+        Err(format!("the quote {delimiter} is never closed"))
     }
 }
 
@@ -331,7 +331,6 @@ mod tests {
             ("a *.c '*.c' [a-z]", "[a][*.c]*[*.c][[a-z]]"),
             ("a *'x'", "[a][*x]"),
             ("a x*'y'", "[a][x*y]*"),
-            ("a 'open", "[a][open]"),
             ("a & b", "[a] Background [b]"),
             ("a '' b", "[a][][b]"),
             ("a 12>f", "[a] 12>[f]"),
@@ -344,7 +343,7 @@ mod tests {
 
     #[test]
     fn lines_that_lit_cannot_read() {
-        for text in ["", "a |", "a &&", "| a", "a >", "a > ''", "''", "a x*'?'", "a && ; b", "a &", "a 'x\\"] {
+        for text in ["", "a |", "a &&", "| a", "a >", "a > ''", "''", "a x*'?'", "a && ; b", "a &", "a 'x\\", "a 'open", "a \"x\\\"", "a b\\"] {
             assert!(show(text).starts_with("error: "), "{text}: {}", show(text));
         }
     }

@@ -96,7 +96,7 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         println!("WARNING: --incremental is deprecated. Failing tests now always run first.");
     }
     let discovered = discover(&question(args)).map_err(Stop::NoAnswer)?;
-    let Discovered { mut tests, groups, coverage, warnings, frozen } = discovered;
+    let Discovered { mut tests, groups, coverage, warnings, errors, frozen } = discovered;
     if tests.is_empty() {
         eprintln!("error: did not discover any tests for provided path(s)");
         return Err(Stop::Status(2));
@@ -149,6 +149,10 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         .map(|(test, (outcome, started))| Row { test, outcome, started: *started })
         .collect();
     finish(args, &all, &selected, shard.is_some(), &done, slowest)?;
+    if errors > 0 {
+        eprintln!("\n{errors} error(s) in tests");
+        return Err(Stop::Status(2));
+    }
     if notes.warnings > 0 {
         eprintln!("\n{} warning(s) in tests", notes.warnings);
     }

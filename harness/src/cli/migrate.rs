@@ -223,7 +223,7 @@ mod tests {
             "configs": [frozen, Frozen { unsupported: true, ..frozen.clone() }],
             "tests": [[0, "a.ll", 0]],
             "folders": [[0, "", 0], [0, "arm", 1], [0, "arm/inner", 1], [0, "other", 0]],
-            "groups": {}, "coverage": false, "warnings": 0,
+            "groups": {}, "coverage": false, "warnings": 0, "errors": 0,
         }))
         .unwrap();
         let section = section(&answer, 0, Path::new("/x"));

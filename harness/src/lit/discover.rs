@@ -24,6 +24,8 @@ pub struct Discovered {
     pub coverage: bool,
     /// Warnings that were given on the way.
     pub warnings: u32,
+    /// Errors that were told on the way.
+    pub errors: u32,
     /// Some suite's configuration was written down before: parameters do not reach it.
     pub frozen: bool,
 }
@@ -34,6 +36,7 @@ impl Discovered {
         self.groups.append(&mut other.groups);
         self.coverage |= other.coverage;
         self.warnings += other.warnings;
+        self.errors += other.errors;
         self.frozen |= other.frozen;
     }
 }

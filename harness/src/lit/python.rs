@@ -86,6 +86,8 @@ pub struct Answer {
     pub coverage: bool,
     /// Warnings that were given on the way.
     pub warnings: u32,
+    /// Errors that were told on the way.
+    pub errors: u32,
 }
 
 /// A suite and where its configuration was found.
@@ -118,7 +120,14 @@ impl From<Answer> for Discovered {
                 Some(Test::new(Arc::clone(suites.get(suite)?), path, Arc::clone(configs.get(config)?)))
             })
             .collect();
-        Self { tests, groups: answer.groups, coverage: answer.coverage, warnings: answer.warnings, frozen: false }
+        Self {
+            tests,
+            groups: answer.groups,
+            coverage: answer.coverage,
+            warnings: answer.warnings,
+            errors: answer.errors,
+            frozen: false,
+        }
     }
 }
 
