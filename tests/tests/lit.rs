@@ -33,9 +33,12 @@ fn between<'t>(text: &'t str, first: &str, last: &str) -> Vec<&'t str> {
 /// Whether a Python with lit answers; loudly when not.
 fn has_python_lit() -> bool {
     let python = std::env::var_os("RUNPROOF_PYTHON").unwrap_or_else(|| "python3".into());
-    let found = Command::new(python).args(["-c", "import lit.main"]).output().is_ok_and(|o| o.status.success());
+    let found =
+        Command::new(python).args(["-c", "import lit.main"]).output().is_ok_and(|o| o.status.success());
     if !found {
-        eprintln!("\n*** SKIPPED, NOTHING PROVED: no Python with lit is here (`pip install lit`, or RUNPROOF_PYTHON) ***\n");
+        eprintln!(
+            "\n*** SKIPPED, NOTHING PROVED: no Python with lit is here (`pip install lit`, or RUNPROOF_PYTHON) ***\n"
+        );
     }
     found
 }
@@ -77,7 +80,12 @@ fn the_last_word_on_what_is_shown_counts() {
             assert!(!ran.stdout.contains(words), "{arguments:?} shows {words:?}:\n{}", ran.stdout);
         }
     }
-    bed.command(&["lit", "."]).env("LIT_OPTS", "-v --order=lexical").output().map(|o| bed.outcome(&o)).unwrap().check(1, &["# | said"]);
+    bed.command(&["lit", "."])
+        .env("LIT_OPTS", "-v --order=lexical")
+        .output()
+        .map(|o| bed.outcome(&o))
+        .unwrap()
+        .check(1, &["# | said"]);
 }
 
 #[test]
@@ -132,7 +140,13 @@ fn each_not_of_a_chain_counts_for_itself() {
     ]);
     lit(&bed, &[]).check(
         1,
-        &["PASS: s :: crash.t", "FAIL: s :: no-crash.t", "PASS: s :: not-no-crash.t", "PASS: s :: outer.t", "FAIL: s :: plain.t"],
+        &[
+            "PASS: s :: crash.t",
+            "FAIL: s :: no-crash.t",
+            "PASS: s :: not-no-crash.t",
+            "PASS: s :: outer.t",
+            "FAIL: s :: plain.t",
+        ],
     );
 }
 
@@ -140,7 +154,10 @@ fn each_not_of_a_chain_counts_for_itself() {
 fn every_command_line_has_a_profile_of_its_own_on_request() {
     let bed = suite(&[("d/a.t", "RUN: env | grep LLVM_PROFILE_FILE\nRUN: true\n")]);
     let ran = lit(&bed, &["-a", "--per-test-coverage"]);
-    ran.check(0, &["# executed command: export LLVM_PROFILE_FILE=d_a.t-%p-%m0.profraw", "=d_a.t-%p-%m1.profraw"]);
+    ran.check(
+        0,
+        &["# executed command: export LLVM_PROFILE_FILE=d_a.t-%p-%m0.profraw", "=d_a.t-%p-%m1.profraw"],
+    );
 }
 
 #[test]
@@ -154,12 +171,14 @@ fn times_and_failures_are_remembered_in_the_order_of_the_file() {
     let names: Vec<&str> = times.lines().map(|l| l.split_once(' ').unwrap().1).collect();
     assert_eq!(names, ["c.t", "gone.t", "a.t", "b.t"]);
     assert!(times.lines().last().unwrap().starts_with('-'), "a failure has a negative time: {times}");
-    bed.run(&["lit", "-j1", "--filter-failed", "."]).check(1, &["-- Testing: 1 of 3 tests", "FAIL: s :: b.t"]);
+    bed.run(&["lit", "-j1", "--filter-failed", "."])
+        .check(1, &["-- Testing: 1 of 3 tests", "FAIL: s :: b.t"]);
 }
 
 #[test]
 fn features_are_listed_also_of_files_without_commands() {
-    let bed = suite(&[("a.t", "REQUIRES: x && y{{[0-9]}}\nXFAIL: z, *\n"), ("b.t", "RUN: true\nUNSUPPORTED: w\n")]);
+    let bed =
+        suite(&[("a.t", "REQUIRES: x && y{{[0-9]}}\nXFAIL: z, *\n"), ("b.t", "RUN: true\nUNSUPPORTED: w\n")]);
     let listed = lit(&bed, &["--show-used-features"]);
     assert_eq!((listed.status, listed.stdout.as_str()), (Some(0), "w x y{{[0-9]}} z\n"));
 }

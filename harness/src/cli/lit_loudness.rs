@@ -189,7 +189,12 @@ mod tests {
         check("-s -a", All, All, [false, true]);
         check("-a -s", Failed, Failed, [false, true]);
         check("--print-result-after off --test-output failed", Failed, Failed, [false, false]);
-        check("--test-output=all --print-result-after=failed-or-flaky", FailedOrFlaky, FailedOrFlaky, [false, false]);
+        check(
+            "--test-output=all --print-result-after=failed-or-flaky",
+            FailedOrFlaky,
+            FailedOrFlaky,
+            [false, false],
+        );
         check("--quiet --no-terse-summary --progress-bar", Failed, Off, [false, true]);
     }
 }

@@ -129,7 +129,8 @@ pub(super) fn run(test: &Test, number: usize, context: &Context, how: &How<'_>) 
         let text = format!("{}{stream}shard JSON output does not exist: {}", header(&said), report.display());
         return Ok(Outcome::new(Code::Fail, text));
     };
-    let report: Report = serde_json::from_str(&text).map_err(|e| failed(format!("Failed to parse json file: {e}")))?;
+    let report: Report =
+        serde_json::from_str(&text).map_err(|e| failed(format!("Failed to parse json file: {e}")))?;
     let expected = expected_to_fail(test, &[]).map_err(failed)?;
     let cases = Some(cases(&report, &executable.display().to_string(), expected));
     if done.status == 0 {
@@ -194,7 +195,8 @@ fn cases(report: &Report, executable: &str, expected: bool) -> Vec<Case> {
     let all = report.testsuites.iter().flat_map(|s| s.testsuite.iter().map(move |c| (s, c)));
     all.filter(|(_, case)| case.result != "SUPPRESSED")
         .map(|(suite, case)| {
-            let header = format!("Script:\n--\n{executable} --gtest_filter={}.{}\n--\n", suite.name, case.name);
+            let header =
+                format!("Script:\n--\n{executable} --gtest_filter={}.{}\n--\n", suite.name, case.name);
             let (code, output) = match (&case.failures, case.result.as_str()) {
                 (_, "SKIPPED") => (Code::Skipped, String::new()),
                 (Some(failures), _) => {
@@ -283,7 +285,8 @@ mod tests {
         assert_eq!(shard, Some(("/s/d/p".into(), Some(("0".to_owned(), "2".to_owned())))));
         assert_eq!(place("/s/d/p".into(), false), Some(("/s/d/p".into(), None)));
         assert_eq!(place("/".into(), true), None);
-        let case = Case { path: "S/c".to_owned(), code: Code::Pass, output: String::new(), elapsed: Duration::ZERO };
+        let case =
+            Case { path: "S/c".to_owned(), code: Code::Pass, output: String::new(), elapsed: Duration::ZERO };
         assert_eq!(case_path("d/p/0/2", &case), "d/p/S/c");
     }
 }
