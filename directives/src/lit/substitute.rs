@@ -135,7 +135,7 @@ fn branch<'a>(
     let closed = |text: &'a str, what: &str| {
         text.strip_prefix("%}").ok_or_else(|| format!("'%}}' is missing for {what} substitution"))
     };
-    while !text.is_empty() && !(nested && text.starts_with("%}")) {
+    while !(text.is_empty() || nested && text.starts_with("%}")) {
         if let Some(behind) = text.strip_prefix("%if ") {
             let (condition, behind) =
                 behind.split_once("%{").ok_or("'%{' is missing for %if substitution")?;
