@@ -22,8 +22,6 @@ pub struct Checker {
     pub file: Option<String>,
     /// Whether anything feeds it: a pipe, a redirection, `--input-file`.
     pub fed: bool,
-    /// Another program starts it, so that this line's words are only partly known.
-    pub by_another: bool,
     /// Its prefixes may be unused: it says so, or it also holds without a check line.
     pub may_be_unused: bool,
     /// Several prefixes in the singular flag, with their place.
@@ -218,13 +216,8 @@ fn checker_of_another(
     place: &dyn Fn(Span) -> Span,
 ) -> Option<Checker> {
     let at = words.iter().position(|w| is_checker_name(&w.text(), names))?;
-    let mut checker = Checker {
-        span: place(words[at].span),
-        fed: true,
-        by_another: true,
-        may_be_unused: true,
-        ..Checker::default()
-    };
+    let mut checker =
+        Checker { span: place(words[at].span), fed: true, may_be_unused: true, ..Checker::default() };
     let mut flag = false;
     for word in words {
         let text = word.text();

@@ -7,9 +7,10 @@ use crate::codes;
 use crate::comment::{Place, Slot};
 use crate::finding::Finding;
 use crate::head::{Head, Separator};
+use crate::lit_places;
 use crate::model::CheckLine;
 use crate::prose;
-use crate::raw::{is_keyword_in, keyword_of};
+use crate::raw::{is_active, keyword_of};
 use crate::source::{Source, Span};
 use crate::spelling;
 use crate::syntax::{Dialect, Syntax};
@@ -119,16 +120,19 @@ impl Vocabulary<'_> {
             rest == Some(true) || before == Some(true)
         };
         let of_active = |active: &String| joined(word, active) || joined(active, word);
+        let first = text.split_whitespace().next().unwrap_or_default().trim_end_matches(':');
+        let is_remark = first.len() > 1 && prose::is_prose_word(first);
         let heads_text = text.trim().is_empty() || text.trim_end().ends_with('.') || prose::is_sentence(text);
+        let has_pattern = text.contains("{{") || text.contains("[[");
         word.contains("CHECK")
-            || text.contains("{{")
-            || text.contains("[[")
-            || !heads_text && self.active.iter().any(of_active)
+            || !is_remark && (has_pattern || !heads_text && self.active.iter().any(of_active))
     }
 
     /// Words that a slip may have been meant for.
     fn meant(&self) -> Vec<String> {
-        let own = |k: &&str| *k != "CHECK" && is_keyword_in(self.syntax.dialect, k);
+        // A slip of `COM` is a comment to lit, as it was meant.
+        let as_lit = self.syntax.dialect == Dialect::Lit;
+        let own = |k: &&str| *k != "CHECK" && is_active(k, self.syntax) && !(as_lit && *k == "COM");
         let mut words: Vec<String> = table::keywords().filter(own).map(str::to_owned).collect();
         words.extend(self.syntax.alias.keys().cloned());
         let fallback = BTreeSet::from(["CHECK".to_owned()]);
@@ -185,7 +189,7 @@ pub(crate) fn classify(source: &Source, slot: &Slot, head: &Head<'_>, words: &Vo
         }
         Place::Trailing if keyword.is_some() => Reading::Nothing,
         Place::Comment | Place::Bare | Place::Trailing => match keyword {
-            Some(keyword) => slip_of_keyword(head, keyword, &rest, slot.place),
+            Some(keyword) => slip_of_keyword(head, keyword, &rest, slot.place, words.syntax.dialect),
             None => other_word(source, slot, head, &rest, words),
         },
     }
@@ -233,7 +237,7 @@ fn foreign(
 }
 
 /// A directive's word that is not followed by its colon.
-fn slip_of_keyword(head: &Head<'_>, keyword: &str, rest: &str, place: Place) -> Reading {
+fn slip_of_keyword(head: &Head<'_>, keyword: &str, rest: &str, place: Place, dialect: Dialect) -> Reading {
     let is_end = keyword == "END";
     let verb = table::by_keyword(keyword).is_some_and(|d| d.verb);
     let right = if is_end { "END.".to_owned() } else { format!("{}:", head.word) };
@@ -251,8 +255,8 @@ fn slip_of_keyword(head: &Head<'_>, keyword: &str, rest: &str, place: Place) -> 
             let empty = rest.trim().is_empty();
             let sentence = prose::continues_sentence(rest) || prose::reads_as_sentence(rest);
             // In a text file a lone word at column 1 is text.
-            let prose = head.brackets.is_none() && !empty && (verb && sentence || prose::is_sentence(rest))
-                || empty && place == Place::Bare;
+            let sentence = verb && sentence || dialect == Dialect::Lit && prose::is_sentence(rest);
+            let prose = head.brackets.is_none() && sentence && !empty || empty && place == Place::Bare;
             if prose { Reading::Nothing } else { wrong(missing_colon(head)) }
         }
         _ => Reading::Nothing,
@@ -314,6 +318,12 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
             let message = format!("{word}: a blank before the colon");
             return wrong(near_miss(head, message, &format!("{word}:")));
         }
+        // `FAST = with optimization` is a legend.
+        (Some(CheckWord::Live(prefix, suffix)), Separator::Wrong)
+            if prefix != "CHECK"
+                && suffix.is_empty()
+                && source.bytes[head.rest - 1] == b'='
+                && head.rest > head.span.end + 1 => {}
         (Some(CheckWord::Live(..)), Separator::Wrong) => {
             return wrong(near_miss(head, format!("{word} without its colon"), &format!("{word}:")));
         }
@@ -338,6 +348,11 @@ fn other_word(source: &Source, slot: &Slot, head: &Head<'_>, rest: &str, words: 
     }
     if words.is_prose(word) {
         return Reading::Nothing;
+    }
+    if words.syntax.dialect == Dialect::Lit
+        && let Some(finding) = lit_places::not_enabled(word, head.span)
+    {
+        return wrong(finding);
     }
     match check {
         Some(CheckWord::Dead(prefix, _)) => {

@@ -121,9 +121,10 @@ fn separator(text: &[u8]) -> (Separator, usize) {
         return (Separator::Wrong, blanks + FULL_WIDTH.len());
     }
     let next_is_blank = rest.get(1).is_none_or(|b| matches!(b, b' ' | b'\t'));
-    // `WORD = text` is a legend.
-    let equals = rest.starts_with(b"=") && !rest.starts_with(b"==") && blanks == 0;
-    if equals || rest.starts_with(b";") && (blanks == 0 || next_is_blank) {
+    if (rest.starts_with(b"=") || rest.starts_with(b";"))
+        && (blanks == 0 || next_is_blank)
+        && !rest.starts_with(b"==")
+    {
         return (Separator::Wrong, blanks + 1);
     }
     if rest.starts_with(b".") && blanks == 0 && rest[1..].iter().all(u8::is_ascii_whitespace) {

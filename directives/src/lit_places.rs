@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 pub(crate) const KEYWORDS: &[&str] =
     &["RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "ALLOW_RETRIES", "DEFINE", "REDEFINE"];
 
-/// A slot for each line in which lit finds a keyword, up to `END.`.
-pub(crate) fn keywords(source: &Source) -> Vec<Slot> {
+/// A slot for each line in which lit finds a keyword, up to `END.`. One that ends an enabled word of ours is none.
+pub(crate) fn keywords(source: &Source, enabled: &BTreeSet<String>) -> Vec<Slot> {
     let bytes = &source.bytes;
     let mut slots = Vec::new();
     for (index, line) in lines(source).enumerate() {
@@ -34,25 +34,47 @@ pub(crate) fn keywords(source: &Source) -> Vec<Slot> {
             if is_end {
                 break;
             }
-            slots.push(slot(index, line, line.start + at));
+            let slot = slot(index, line, line.start + at);
+            if !enabled.iter().any(|word| word_around(source, &slot).1 == *word) {
+                slots.push(slot);
+            }
         }
     }
     slots
 }
 
-/// A keyword at the end of a longer word, `XRUN:`: its author may think that it is switched off.
-pub(crate) fn within_a_word(source: &Source, slot: &Slot) -> Option<Finding> {
+/// The whole word at whose end a keyword was found.
+fn word_around(source: &Source, slot: &Slot) -> (Span, String) {
     let before = source.bytes[slot.marker.start..slot.span.start].iter().rev();
     let length = before.take_while(|b| is_word_byte(**b)).count();
-    let colon = source.slice(slot.span).iter().position(|b| *b == b':')?;
+    let colon = source.slice(slot.span).iter().position(|b| *b == b':').unwrap_or_default();
     let span = Span::new(slot.span.start - length, slot.span.start + colon);
-    let word = String::from_utf8_lossy(source.slice(span)).into_owned();
-    let keyword = &word[word.len() - colon..];
-    (length > 0).then(|| {
+    (span, String::from_utf8_lossy(source.slice(span)).into_owned())
+}
+
+/// A keyword at the end of a longer word, `XRUN:`: its author may think that it is switched off.
+pub(crate) fn within_a_word(source: &Source, slot: &Slot) -> Option<Finding> {
+    let (span, word) = word_around(source, slot);
+    let keyword = &word[slot.span.start - span.start..];
+    (keyword.len() < word.len()).then(|| {
         let message = format!("{word}: lit reads {keyword} in it");
-        Finding::refusal(codes::NEAR_MISS, span, message, "it is not switched off").help(format!(
-            "write `{keyword}:` if it is meant, or put something behind the word: `{keyword}X:`"
-        ))
+        let finding = Finding::refusal(codes::NEAR_MISS, span, message, "it is not switched off").help(
+            format!("write `{keyword}:` if it is meant, or put something behind the word: `{keyword}X:`"),
+        );
+        if OURS.contains(&word.as_str()) { finding.help(ENABLE) } else { finding }
+    })
+}
+
+/// Directives of ours that a suite in the lit dialect can enable.
+const OURS: &[&str] = &["EXEC_RUN", "EXPECT", "PLACED", "DEVICES"];
+
+const ENABLE: &str = "to give it our meaning, list it under `[directives] enable`";
+
+/// A directive of ours in a suite that has not enabled it.
+pub(crate) fn not_enabled(word: &str, span: Span) -> Option<Finding> {
+    OURS.contains(&word).then(|| {
+        let message = format!("{word} is no directive in the lit dialect");
+        Finding::refusal(codes::UNKNOWN_DIRECTIVE, span, message, "not enabled").help(ENABLE)
     })
 }
 
@@ -89,10 +111,15 @@ pub(crate) fn checks(source: &Source, words: &Vocabulary<'_>, taken: &BTreeSet<u
     slots
 }
 
+/// Longest text between the braces behind a check word, bytes.
+const LONGEST_MODIFIER: usize = 64;
+
 /// Where the word begins that stands before a colon, `{…}` between them stepped over.
 fn word_before(bytes: &[u8], from: usize, colon: usize) -> Option<usize> {
     let mut end = colon;
     if end > from && bytes[end - 1] == b'}' {
+        // What a check line has there is short; without a bound a line of nothing but `}:` would cost its square.
+        let from = from.max(end.saturating_sub(LONGEST_MODIFIER));
         end = from + bytes[from..end].iter().rposition(|b| *b == b'{')?;
     }
     let length = bytes[from..end].iter().rev().take_while(|b| is_word_byte(**b)).count();

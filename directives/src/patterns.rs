@@ -49,7 +49,7 @@ pub fn refused(source: &Source, checks: &[CheckLine], checkers: &[&Checker]) -> 
 /// Faults of one line, whatever options the command has. The others are told when it runs.
 fn finding(error: &CheckError) -> Option<Finding> {
     let Place::File(span) = error.place else { return None };
-    if matches!(error.kind, CheckErrorKind::NameTaken(_) | CheckErrorKind::Numeric(_)) {
+    if matches!(error.kind, CheckErrorKind::NameTaken(..) | CheckErrorKind::Numeric(_)) {
         return None;
     }
     let finding = Finding::refusal(codes::BAD_PATTERN, span, error.message(), "cannot be matched");

@@ -50,14 +50,18 @@ pub(crate) fn keyword_of<'s>(word: &str, syntax: &'s Syntax) -> Option<(&'static
         },
     };
     let directive = table::by_keyword(keyword).filter(|d| d.payload != PayloadKind::Pattern)?;
-    is_keyword_in(syntax.dialect, directive.keyword).then_some((directive.keyword, inner))
+    is_active(directive.keyword, syntax).then_some((directive.keyword, inner))
 }
 
-/// Whether a directive is one in this dialect.
-pub(crate) fn is_keyword_in(dialect: Dialect, keyword: &str) -> bool {
-    match dialect {
+/// Whether a directive is one in the suite's dialect.
+pub(crate) fn is_active(keyword: &str, syntax: &Syntax) -> bool {
+    match syntax.dialect {
         Dialect::Strict => true,
-        Dialect::Lit => lit_places::KEYWORDS.contains(&keyword) || matches!(keyword, "END" | "COM"),
+        Dialect::Lit => {
+            lit_places::KEYWORDS.contains(&keyword)
+                || matches!(keyword, "END" | "COM")
+                || syntax.enable.contains(keyword)
+        }
     }
 }
 

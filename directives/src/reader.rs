@@ -6,7 +6,7 @@ use crate::classify::{CheckWord, Reading, Unnamed, Vocabulary, classify};
 use crate::codes;
 use crate::comment::{self, Slot};
 use crate::contradictions::{contradictions, nothing_compared};
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::head::{Head, Separator, head};
 use crate::lit_places;
 use crate::model::{CheckLine, CommandStep, Step, TestFile};
@@ -52,7 +52,7 @@ pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
     let mut taken = BTreeSet::new();
     let mut slots = comment::scan(source);
     if as_lit {
-        let keywords = lit_places::keywords(source);
+        let keywords = lit_places::keywords(source, &syntax.enable);
         taken.extend(keywords.iter().map(|s| s.line));
         slots = lit_places::comments(source, slots, &taken);
         findings.extend(keywords.iter().filter_map(|slot| lit_places::within_a_word(source, slot)));
@@ -143,7 +143,11 @@ pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
     if as_lit {
         // A file without a command is no test of lit's.
         let is_test = raws.iter().any(Raw::is_command);
-        findings.retain(|f| is_test && ABOUT_WORDS.contains(&f.code));
+        let ours = |f: &Finding| {
+            let mut enabled = raws.iter().filter(|r| syntax.enable.contains(r.keyword));
+            enabled.any(|r| r.span.start <= f.span.start && f.span.start <= r.rest.end)
+        };
+        findings.retain(|f| is_test && (ABOUT_WORDS.contains(&f.code) || ours(f)));
     }
     findings.sort_by_key(|f| (f.span, f.code));
     findings.dedup();
@@ -242,8 +246,8 @@ fn command_findings(raws: &[Raw], span: Span, report: &LineReport, as_lit: bool)
         .collect();
     let is_control = raws.iter().any(|r| r.span == span && r.keyword == "CONTROL_RUN");
     // `rm -rf %t || true` is lit's way to say that a status does not matter.
-    let meant = |_: &Span| is_control || as_lit && !report.checks_never_fail;
-    if let Some(by) = report.never_fails.filter(|by| !meant(by)) {
+    let meant = is_control || as_lit && !report.checks_never_fail;
+    if let Some(by) = report.never_fails.filter(|_| !meant) {
         let message = "the line's status is always 0: its failures are taken back".to_owned();
         findings.push(
             Finding::refusal(codes::ALWAYS_TRUE, by, message, "takes back what failed before it")
@@ -294,7 +298,12 @@ impl CheckLines {
                 }
             }
             (Reading::Unnamed(unnamed), _) => self.unnamed.push(unnamed),
-            (Reading::Wrong(finding), head) => {
+            (Reading::Wrong(mut finding), head) => {
+                // What is hidden may name the word, unless it is a slip.
+                let may_be_named = matches!(finding.code, codes::UNKNOWN_DIRECTIVE | codes::UNKNOWN_SUFFIX);
+                if words.opaque && may_be_named && finding.suggestion.is_none() {
+                    finding.severity = Severity::Note;
+                }
                 let word = head.map_or("", |h| h.word);
                 let meant = finding.suggestion.as_ref().map_or(word, |s| s.text.as_str());
                 let of = |w: &str, p: &String| w.starts_with(p.as_str());

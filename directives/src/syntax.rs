@@ -26,6 +26,8 @@ pub struct Syntax {
     pub real_shell: bool,
     /// What a plain `EXPECT:` is.
     pub expect: ExpectMode,
+    /// Directives of ours that keep their meaning in the lit dialect.
+    pub enable: BTreeSet<String>,
     /// Programs that are a FileCheck.
     pub checkers: BTreeSet<String>,
     /// Substitutions of the suite, `%{name}` or `%name` → text: looked through for checkers.
@@ -43,6 +45,7 @@ impl Default for Syntax {
             default_exec: None,
             real_shell: false,
             expect: ExpectMode::Whole,
+            enable: BTreeSet::new(),
             checkers: BTreeSet::from(["FileCheck".to_owned()]),
             substitutions: BTreeMap::new(),
         }

@@ -1,6 +1,7 @@
-//! Cases with what LLVM's FileCheck 22 made of them: the verdict, and for generated ones where each check matched.
+//! Cases with what LLVM's FileCheck 22 made of them: the verdict, for generated ones where each check matched, and for
+//! some what was said.
 
-use runproof_directives::check::{CheckFile, Invocation, Report, parse_options};
+use runproof_directives::check::{CheckFile, Invocation, Report, Wording, parse_options, program};
 use runproof_directives::{Source, Span};
 use serde_json::Value;
 
@@ -91,6 +92,25 @@ fn matches_are_those_of_the_reference() {
             if found != expected {
                 differences.push(format!("{case}: found {found:?}"));
             }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn texts_are_those_of_the_reference() {
+    let cases: Vec<Value> = serde_json::from_str(include_str!("check/texts.json")).unwrap();
+    let mut differences = Vec::new();
+    for case in &cases {
+        let arguments = [arguments(case), vec!["--input-file=in.txt".to_owned()]].concat();
+        let finished = program(Wording::Llvm, &arguments, |name| {
+            Ok(text(case, if name == Some("in.txt") { "input" } else { "checks" }).as_bytes().to_vec())
+        });
+        let said = String::from_utf8_lossy(&finished.stderr);
+        let lines = said.split('\n').filter(|line| !line.starts_with("FileCheck command line"));
+        let said = lines.collect::<Vec<_>>().join("\n");
+        if case["status"] != finished.status || case["stderr"] != said.as_str() {
+            differences.push(format!("{case}:\nfound {}\n{said}", finished.status));
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));

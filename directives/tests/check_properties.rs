@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use runproof_directives::check::{
-    CheckErrorKind, CheckFile, EreError, FailureKind, Options, Place, Reason, Subject, dump, errors_text,
-    report_text,
+    CheckErrorKind, CheckFile, DumpInput, EreError, FailureKind, Options, Place, Reason, Subject, Wording,
+    dump, errors_text, report_text, run,
 };
 use runproof_directives::{Source, Span};
 
@@ -17,6 +17,7 @@ fn options(flags: u16) -> Options {
         allow_deprecated_dag_overlap: flag(4),
         strict: flag(5),
         verbosity: (flags >> 6 & 3) as u8,
+        color: flag(10),
         allow_empty: true,
         defines: if flag(8) { vec!["X=a".into(), "#N=3".into()] } else { Vec::new() },
         implicit_check_not: if flag(9) { vec!["b".into()] } else { Vec::new() },
@@ -30,6 +31,16 @@ fn inside(span: Span, length: usize) -> bool {
 
 /// Runs everything; the exit status.
 fn exercise(checks: &[u8], input: &[u8], options: &Options) -> u8 {
+    let status = run_own(checks, input, options);
+    for dump_input in [DumpInput::Always, DumpInput::Never] {
+        let options = Options { dump_input, check_file: Some("t".into()), ..options.clone() };
+        let read = |name: Option<&str>| Ok(if name.is_some() { checks } else { input }.to_vec());
+        assert_eq!(run(Wording::Llvm, &options, read).status, status, "the wording decides nothing");
+    }
+    status
+}
+
+fn run_own(checks: &[u8], input: &[u8], options: &Options) -> u8 {
     let source = Source::new("t.chk", checks);
     let file = match CheckFile::parse(&source, options) {
         Ok(file) => file,
@@ -184,4 +195,22 @@ fn what_would_explode_is_given_up() {
     let report = file.run(input.as_bytes());
     let FailureKind::Unsearchable { reasons, .. } = &report.failures[0].kind else { panic!("{report:?}") };
     assert_eq!(reasons, &[Reason::TooComplex]);
+}
+
+#[test]
+fn numbers_that_cannot_be_are_no_match() {
+    let huge = "9".repeat(9_000);
+    for expression in ["div(1,0)", "div(N,sub(N,N))", &format!("mul({huge},{huge})"), "sub(0,1)"] {
+        let checks = format!("CHECK: [[#{expression}]]\n");
+        assert_eq!(exercise(checks.as_bytes(), b"1\n", &options(1 << 8)), 1, "{expression:.40}");
+    }
+    let digits = "CHECK: [[#N:]]\nCHECK: [[#N+1]]\n";
+    assert_eq!(exercise(digits.as_bytes(), "7".repeat(20_000).as_bytes(), &Options::default()), 1);
+}
+
+#[test]
+fn a_line_of_many_mebibytes() {
+    let input = [b"word \0\xff\t".repeat(1 << 20), b"\nlast\n".to_vec()].concat();
+    let checks = b"CHECK-NOT: {{nothing|nobody}}\nCHECK: {{^l[a-z]+$}}\nCHECK-NOT: word\n";
+    assert_eq!(run_own(checks, &input, &Options::default()), 0);
 }

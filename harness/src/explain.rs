@@ -17,6 +17,14 @@ const ENTRIES: &[Entry] = &[
 setting that does nothing is worse than none.\n\nWrong:\n  [suite]\n  file = [\"*.test\"]\n\nRight:\n  [suite]\n  files = [\"*.test\"]",
     },
     Entry {
+        name: "baseline",
+        summary: "a line of a suite's baseline does not hold",
+        text: "`[suite] baseline` names a file with the findings that a suite has today, one per line: file, code, word, how often, reason, review \
+date, with tabs between them. They are listed in every run and do not refuse; one that is not in the file does. A line whose finding is gone, or \
+is found less often, must be taken out or lowered, so that it cannot come back unseen.\n\nRight:\n  a.ll\tunknown-suffix\tCHECK-NXT\t2\told sin, \
+ticket 12\t2027-05-01",
+    },
+    Entry {
         name: "device-unusable",
         summary: "a device that was asked for cannot be used",
         text: "The message says which of these it is:\n\n  absent         the driver or the device is not here; what was looked for is named\n  \
@@ -28,6 +36,19 @@ the exit status is 3. `runproof devices` shows what is here and what is declared
         name: "duplicate-suite",
         summary: "two suites have one name",
         text: "Names key the evidence, so they are unique in a run.\n\nRight:\n  [suite]\n  name = \"operators\"",
+    },
+    Entry {
+        name: "lit-configuration",
+        summary: "the configuration of a suite in lit's dialect does not hold",
+        text: "Such a suite says under `[lit]` what lit's own Python files came to, or has a `lit.cfg` that an installed lit is asked about. \
+`runproof migrate SUITE` writes the first from the second.\n\nRight:\n  [suite]\n  name = \"mine\"\n  dialect = \"lit\"\n  [lit.config]\n  \
+suffixes = [\".ll\"]\n  excludes = [\"Inputs\"]\n  [tools]\n  opt = \"opt\"",
+    },
+    Entry {
+        name: "lit-missing",
+        summary: "no lit is there that could read a Python configuration",
+        text: "`lit.cfg` files are Python programs, so only lit can say what they come to. It is looked for in the Python of RUNPROOF_PYTHON, of a \
+`lit` or `llvm-lit` on PATH, and in `python3`. After `runproof migrate` a suite needs neither.",
     },
     Entry {
         name: "no-files",

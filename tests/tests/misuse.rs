@@ -279,4 +279,13 @@ fn floors_of_a_suite() {
     bed.write("t.vx", b"// EXEC_RUN: printf 'module a\\n'\n// EXPECT(contains): module\n");
     bed.write("u.vx", b"// EXEC_RUN: printf 'module b\\n'\n// EXPECT(contains): module\n");
     bed.run(&["test", "-j1"]).check(1, &["its checks are weak", "the suite wants 100 %"]);
+    bed.write("w.vx", b"// RUN: false\n");
+    let said = [
+        "case/t.vx: strength 1/2 (50 %): empty 1/1, other tests 0/1",
+        "accepts the output of u.vx",
+        "case/w.vx - it failed",
+        "case/t.vx - 50 %, its suite wants 100 %",
+        "2 tests measured, 2 weak, 2 below the floor of their suite, 1 not measured",
+    ];
+    bed.run(&["lint", "--weak"]).check(1, &said);
 }

@@ -22,8 +22,14 @@ pub enum ArgumentError {
     Unknown(String),
     /// The option needs a value.
     ValueMissing(String),
-    /// The option cannot have this value: option, value, what it can have.
-    BadValue(String, String, &'static str),
+    /// The option takes no value: option, value.
+    ValueRefused(String, String),
+    /// The option is true or false: option, value.
+    BadTruth(String, String),
+    /// The option takes a number: option, value.
+    BadNumber(String, String),
+    /// The option takes one of some words: option, value, the words.
+    BadChoice(String, String, String),
     /// A second check file.
     SecondCheckFile(String),
     /// `@FILE`, which asks for more arguments out of a file: not read here.
@@ -44,8 +50,13 @@ impl std::fmt::Display for ArgumentError {
         match self {
             Self::Unknown(option) => write!(f, "'{option}' is no option"),
             Self::ValueMissing(option) => write!(f, "'{option}' needs a value: '{option}=VALUE'"),
-            Self::BadValue(option, value, allowed) => {
-                write!(f, "'{option}' cannot be '{value}': it takes {allowed}")
+            Self::ValueRefused(option, value) => write!(f, "'{option}' takes no value, and has '{value}'"),
+            Self::BadTruth(option, value) => {
+                write!(f, "'{option}' cannot be '{value}': it takes true or false")
+            }
+            Self::BadNumber(option, value) => write!(f, "'{option}' cannot be '{value}': it takes a number"),
+            Self::BadChoice(option, value, words) => {
+                write!(f, "'{option}' cannot be '{value}': it takes {words}")
             }
             Self::SecondCheckFile(file) => write!(f, "'{file}' is a second check file: one is taken"),
             Self::ResponseFile(file) => {
@@ -89,15 +100,20 @@ pub fn parse_options<S: AsRef<str>>(arguments: &[S]) -> Result<Invocation> {
             None => (body, None),
         };
         if let Some(flag) = flag(&mut options, name) {
-            *flag = truth(argument, value)?;
+            *flag = truth(name, value)?;
             continue;
         }
         match name {
-            "help" | "h" | "help-hidden" | "help-list" | "help-list-hidden" => return Ok(Invocation::Help),
-            "version" => return Ok(Invocation::Version),
+            "help" | "h" | "help-hidden" | "help-list" | "help-list-hidden" | "version" => {
+                return match value {
+                    Some(value) => Err(ArgumentError::ValueRefused(spelled(name), value.to_owned())),
+                    None if name == "version" => Ok(Invocation::Version),
+                    None => Ok(Invocation::Help),
+                };
+            }
             "v" | "vv" => {
                 let level = if name == "v" { 1 } else { 2 };
-                if truth(argument, value)? {
+                if truth(name, value)? {
                     options.verbosity = options.verbosity.max(level);
                 }
                 continue;
@@ -112,14 +128,13 @@ pub fn parse_options<S: AsRef<str>>(arguments: &[S]) -> Result<Invocation> {
         if !VALUED.contains(&name) {
             return Err(ArgumentError::Unknown(argument.to_owned()));
         }
-        let value = value
-            .or_else(|| arguments.next())
-            .ok_or_else(|| ArgumentError::ValueMissing(argument.to_owned()))?;
+        let value =
+            value.or_else(|| arguments.next()).ok_or_else(|| ArgumentError::ValueMissing(spelled(name)))?;
         if name == "dump-input" {
-            let when = choice(argument, value, &WHEN)?;
+            let when = choice(name, value, &WHEN)?;
             dump_input = Some(dump_input.map_or(when, |known: DumpInput| known.min(when)));
         } else {
-            valued(&mut options, argument, name, value)?;
+            valued(&mut options, name, value)?;
         }
     }
     options.dump_input = dump_input.unwrap_or_default();
@@ -200,15 +215,15 @@ fn flag<'o>(options: &'o mut Options, name: &str) -> Option<&'o mut bool> {
     })
 }
 
-fn truth(argument: &str, value: Option<&str>) -> Result<bool> {
+fn truth(name: &str, value: Option<&str>) -> Result<bool> {
     match value {
         None | Some("" | "true" | "TRUE" | "True" | "1") => Ok(true),
         Some("false" | "FALSE" | "False" | "0") => Ok(false),
-        Some(other) => Err(bad(argument, other, "true or false")),
+        Some(other) => Err(ArgumentError::BadTruth(spelled(name), other.to_owned())),
     }
 }
 
-fn valued(options: &mut Options, argument: &str, name: &str, value: &str) -> Result<()> {
+fn valued(options: &mut Options, name: &str, value: &str) -> Result<()> {
     let several = || value.split(',').map(str::to_owned);
     match name {
         "check-prefix" => options.check_prefixes.push(value.to_owned()),
@@ -217,12 +232,13 @@ fn valued(options: &mut Options, argument: &str, name: &str, value: &str) -> Res
         "implicit-check-not" => options.implicit_check_not.push(value.to_owned()),
         "input-file" => options.input_file = Some(value.to_owned()),
         "dump-input-context" => {
-            let lines = number(value).ok_or_else(|| bad(argument, value, "a number of lines"))?;
+            let lines =
+                number(value).ok_or_else(|| ArgumentError::BadNumber(spelled(name), value.to_owned()))?;
             let known = options.dump_input_context.unwrap_or(lines);
             options.dump_input_context = Some(known.max(lines));
         }
         _ => {
-            let filter = choice(argument, value, &FILTERS)?;
+            let filter = choice(name, value, &FILTERS)?;
             let known = options.dump_input_filter.unwrap_or(filter);
             options.dump_input_filter = Some(known.min(filter));
         }
@@ -230,24 +246,49 @@ fn valued(options: &mut Options, argument: &str, name: &str, value: &str) -> Res
     Ok(())
 }
 
+/// A number as in C, or with `0b` or `0o` in front.
 fn number(text: &str) -> Option<u32> {
-    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
+    let (radix, digits) = match text.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, &text[2..]),
+        [b'0', b'b' | b'B', ..] => (2, &text[2..]),
+        [b'0', b'o', ..] => (8, &text[2..]),
+        [b'0', b'0'..=b'9', ..] => (8, &text[1..]),
+        _ => (10, text),
+    };
+    let digits = Some(digits).filter(|digits| !digits.starts_with('+'))?;
+    u32::from_str_radix(digits, radix).ok()
+}
+
+fn choice<T: Copy>(name: &str, value: &str, choices: &[(&str, T)]) -> Result<T> {
+    let found = choices.iter().find(|(word, _)| *word == value).map(|(_, meaning)| *meaning);
+    found.ok_or_else(|| {
+        let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+        ArgumentError::BadChoice(spelled(name), value.to_owned(), words.join(", "))
+    })
+}
+
+/// An option's name with its dashes.
+fn spelled(name: &str) -> String {
+    if name.len() == 1 { format!("-{name}") } else { format!("--{name}") }
+}
+
+/// The option that an unknown one is most like, with the value that it was given.
+pub(super) fn nearest(argument: &str) -> String {
+    let (name, value) =
+        argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
+    let name = name.trim_start_matches('-');
+    let known = HELP.iter().flat_map(|(spellings, _)| spellings.split(", "));
+    let known = known.map(|spelling| spelling.trim_start_matches('-').split('=').next().unwrap_or_default());
+    let known = known.filter(|known| !known.starts_with('D'));
+    let like = known.map(|known| {
+        let ratio = similar::TextDiff::from_chars(name, known).ratio();
+        (known, ratio)
+    });
+    let best = like.fold(("help", 0.0), |best, next| if next.1 > best.1 { next } else { best });
+    match value {
+        Some(value) => format!("{}={value}", spelled(best.0)),
+        None => spelled(best.0),
     }
-}
-
-fn choice<T: Copy>(argument: &str, value: &str, choices: &[(&str, T)]) -> Result<T> {
-    choices
-        .iter()
-        .find(|(name, _)| *name == value)
-        .map(|(_, choice)| *choice)
-        .ok_or_else(|| bad(argument, value, "one of the words that --help lists"))
-}
-
-fn bad(argument: &str, value: &str, allowed: &'static str) -> ArgumentError {
-    let option = argument.split('=').next().unwrap_or(argument);
-    ArgumentError::BadValue(option.to_owned(), value.to_owned(), allowed)
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr3;
-
 use crate::source::Span;
 
 /// A text with CRLF as LF and, unless white space is strict, every run of blanks and tabs as one blank.
@@ -11,94 +9,119 @@ pub(super) struct Canonical<'a> {
     original: &'a [u8],
     strict: bool,
     pub(super) text: Cow<'a, [u8]>,
+    /// Where in the text each block of the original begins.
+    blocks: Vec<usize>,
 }
 
-/// What stands at a place of the original.
-enum Step {
-    /// Goes into the text as it is.
-    Keep,
-    /// Becomes one blank; so many bytes.
-    Blank(usize),
-    /// Is dropped.
-    Drop,
+/// Bytes that are looked at together: as many as a mask has bits.
+const CHUNK: usize = u64::BITS as usize;
+
+/// Bytes of the original after which it is noted where the text is: the way back begins there.
+const BLOCK: usize = 1 << 16;
+
+/// A piece of the original as it goes into the text.
+struct Chunk {
+    /// The bytes, tabs as blanks unless white space is strict.
+    bytes: [u8; CHUNK],
+    length: usize,
+    /// A bit for each byte that stays.
+    kept: u64,
+    /// Something differs from the original.
+    changed: bool,
 }
 
-fn step(rest: &[u8], strict: bool) -> Step {
-    match rest {
-        [b'\r', b'\n', ..] => Step::Drop,
-        [b' ' | b'\t', ..] if !strict => {
-            Step::Blank(rest.iter().take_while(|b| matches!(b, b' ' | b'\t')).count())
+impl Chunk {
+    /// The piece at `at`. Without a branch for each byte, so that many are handled at once.
+    fn new(original: &[u8], at: usize, strict: bool) -> Self {
+        let length = CHUNK.min(original.len() - at);
+        // With the byte before and the one behind.
+        let mut around = [0; CHUNK + 2];
+        around[0] = if at > 0 { original[at - 1] } else { 0 };
+        let end = original.len().min(at + CHUNK + 1);
+        around[1..=end - at].copy_from_slice(&original[at..end]);
+        let blank = |byte: u8| !strict & ((byte == b' ') | (byte == b'\t'));
+        let (mut bytes, mut dropped, mut tabs) = ([0; CHUNK], [0; CHUNK], 0);
+        for index in 0..CHUNK {
+            let (before, byte, behind) = (around[index], around[index + 1], around[index + 2]);
+            let is_dropped = (blank(byte) & blank(before)) | ((byte == b'\r') & (behind == b'\n'));
+            let is_tab = !strict & (byte == b'\t');
+            dropped[index] = u8::from(is_dropped);
+            bytes[index] = if is_tab { b' ' } else { byte };
+            tabs |= u8::from(is_tab);
         }
-        _ => Step::Keep,
+        let dropped = bits(&dropped);
+        let all = u64::MAX >> (CHUNK - length);
+        Self { bytes, length, kept: all & !dropped, changed: tabs != 0 || all & dropped != 0 }
+    }
+
+    /// Appends what stays, run by run.
+    fn append(&self, text: &mut Vec<u8>) {
+        let mut rest = self.kept;
+        while rest != 0 {
+            let start = rest.trailing_zeros() as usize;
+            let length = (rest >> start).trailing_ones() as usize;
+            text.extend_from_slice(&self.bytes[start..start + length]);
+            rest = if start + length >= CHUNK { 0 } else { rest >> (start + length) << (start + length) };
+        }
     }
 }
 
-/// The first place from `at` on where something may change.
-fn next_special(original: &[u8], at: usize, strict: bool) -> usize {
-    let rest = &original[at..];
-    let found = if strict { memchr::memchr(b'\r', rest) } else { memchr3(b' ', b'\t', b'\r', rest) };
-    found.map_or(original.len(), |offset| at + offset)
+/// A bit for each byte, which is 0 or 1.
+fn bits(flags: &[u8; CHUNK]) -> u64 {
+    // The product brings the lowest bits of eight bytes together in the highest one.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let (eights, _) = flags.as_chunks::<8>();
+    eights.iter().enumerate().fold(0, |mask, (index, eight)| {
+        mask | (u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56) << (index * 8)
+    })
 }
 
 impl<'a> Canonical<'a> {
     pub(super) fn new(original: &'a [u8], strict: bool) -> Self {
-        let mut text = Vec::new();
-        // What is before `copied` is in `text`; nothing is copied before the first change.
-        let (mut at, mut copied) = (0, 0);
-        loop {
-            at = next_special(original, at, strict);
-            if at >= original.len() {
-                break;
+        // Nothing is copied before the first change.
+        let mut text: Option<Vec<u8>> = None;
+        let mut blocks = Vec::new();
+        for at in (0..original.len()).step_by(CHUNK) {
+            let chunk = Chunk::new(original, at, strict);
+            if at % BLOCK == 0 {
+                blocks.push(text.as_ref().map_or(at, Vec::len));
             }
-            match step(&original[at..], strict) {
-                Step::Keep => at += 1,
-                Step::Blank(1) if original[at] == b' ' => at += 1,
-                change => {
-                    text.reserve(if text.is_empty() { original.len() } else { 0 });
-                    text.extend_from_slice(&original[copied..at]);
-                    at += match change {
-                        Step::Blank(length) => {
-                            text.push(b' ');
-                            length
-                        }
-                        _ => 1,
-                    };
-                    copied = at;
-                }
+            if chunk.changed && text.is_none() {
+                let mut begun = Vec::with_capacity(original.len());
+                begun.extend_from_slice(&original[..at]);
+                text = Some(begun);
+            }
+            match &mut text {
+                Some(text) if chunk.changed => chunk.append(text),
+                Some(text) => text.extend_from_slice(&chunk.bytes[..chunk.length]),
+                None => {}
             }
         }
-        if copied == 0 {
-            return Self { original, strict, text: Cow::Borrowed(original) };
-        }
-        text.extend_from_slice(&original[copied..]);
-        Self { original, strict, text: Cow::Owned(text) }
+        Self { original, strict, text: text.map_or(Cow::Borrowed(original), Cow::Owned), blocks }
     }
 
     /// The places in the original of places in the text, which must be in ascending order.
     fn originals(&self, places: &[usize]) -> Vec<usize> {
-        if matches!(self.text, Cow::Borrowed(_)) {
-            return places.to_vec();
-        }
         let mut found = Vec::with_capacity(places.len());
-        let (mut at, mut canonical) = (0, 0);
-        for &place in places {
+        let (mut at, mut passed) = (0, 0);
+        for place in places {
+            let block = self.blocks.partition_point(|start| start <= place).saturating_sub(1);
+            if block * BLOCK > at {
+                (at, passed) = (block * BLOCK, self.blocks[block]);
+            }
             loop {
-                let special = next_special(self.original, at, self.strict);
-                let plain = special - at;
-                if place < canonical + plain || special >= self.original.len() {
-                    found.push((at + (place - canonical)).min(self.original.len()));
+                if at >= self.original.len() {
+                    found.push(self.original.len());
                     break;
                 }
-                (at, canonical) = (special, canonical + plain);
-                match step(&self.original[at..], self.strict) {
-                    Step::Drop => at += 1,
-                    Step::Keep | Step::Blank(_) if place == canonical => {
-                        found.push(at);
-                        break;
-                    }
-                    Step::Keep => (at, canonical) = (at + 1, canonical + 1),
-                    Step::Blank(length) => (at, canonical) = (at + length, canonical + 1),
+                let mut rest = Chunk::new(self.original, at, self.strict).kept;
+                let upto = passed + rest.count_ones() as usize;
+                if *place < upto {
+                    (passed..*place).for_each(|_| rest &= rest - 1);
+                    found.push(at + rest.trailing_zeros() as usize);
+                    break;
                 }
+                (at, passed) = (at + CHUNK, upto);
             }
         }
         found
@@ -142,6 +165,17 @@ mod tests {
         check("a\r\nb\rc\r", false, "a\nb\rc\r");
         check("\t", false, " ");
         check("", false, "");
+    }
+
+    #[test]
+    fn places_of_a_long_text() {
+        let original = [b"a  b\r\n".repeat(BLOCK), b"end".to_vec()].concat();
+        let canonical = Canonical::new(&original, false);
+        let text = canonical.text.len();
+        assert_eq!(text, 4 * BLOCK + 3);
+        let places = [0, 2, 3, 4 * (BLOCK / 2) + 2, text - 3, text];
+        let expect = [0, 3, 5, 6 * (BLOCK / 2) + 3, original.len() - 3, original.len()];
+        assert_eq!(canonical.originals(&places), expect);
     }
 
     proptest! {

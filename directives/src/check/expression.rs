@@ -15,10 +15,19 @@ pub(super) struct Expression(Vec<Term>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Term {
-    Number(Integer),
-    Variable(NumericId),
-    Apply(Function),
+    Number(Integer, Extent),
+    /// With its name's place.
+    Variable(NumericId, Extent),
+    /// With the place that messages name, which is that program's: a chain from its first operand on, in parentheses
+    /// from behind it, and of a call what follows it.
+    Apply(Function, Extent),
 }
+
+/// Bytes of a block's content that something was read from.
+type Extent = (usize, usize);
+
+/// A mistake and the byte of the block's content that it is at.
+pub(super) type Fault = (usize, NumericError);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Function {
@@ -33,7 +42,8 @@ enum Function {
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NoValue {
-    Undefined(NumericId),
+    /// The variable, and where in the block's content it stands.
+    Undefined(NumericId, usize),
     DivisionByZero,
     TooLarge,
 }
@@ -48,6 +58,8 @@ impl From<TooLarge> for NoValue {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operand {
     Any,
+    /// As any, at the beginning of the whole.
+    First,
     /// `@LINE`, first in a legacy `[[@LINE+1]]`.
     Line,
     /// A decimal number, second in it.
@@ -62,22 +74,35 @@ pub(super) struct Reader<'a, 'n> {
     pub(super) line: Option<usize>,
     terms: Vec<Term>,
     depth: usize,
+    /// Where in the block's content `rest` ends.
+    end: usize,
 }
 
 impl<'a, 'n> Reader<'a, 'n> {
-    pub(super) fn new(rest: &'a [u8], names: &'n mut Names, line: Option<usize>) -> Self {
-        Self { rest, names, line, terms: Vec::new(), depth: 0 }
+    /// `rest` stands at `start` in the block's content.
+    pub(super) fn new(rest: &'a [u8], start: usize, names: &'n mut Names, line: Option<usize>) -> Self {
+        Self { rest, names, line, terms: Vec::new(), depth: 0, end: start + rest.len() }
     }
 
-    /// Reads to the end of the text. A legacy expression has two operands at most.
-    pub(super) fn whole(mut self, legacy: bool) -> Result<Expression, NumericError> {
-        self.operand(if legacy { Operand::Line } else { Operand::Any })?;
+    fn at(&self) -> usize {
+        self.end - self.rest.len()
+    }
+
+    fn fault<T>(&self, error: NumericError) -> Result<T, Fault> {
+        Err((self.at(), error))
+    }
+
+    /// Reads to the end of the text, the first operand as the caller says. A legacy expression has two at most.
+    pub(super) fn whole(mut self, first: Operand) -> Result<Expression, Fault> {
+        let legacy = first == Operand::Line;
+        let start = self.at();
+        self.operand(first)?;
         let mut operators = 0;
         while !self.rest.is_empty() {
             if legacy && operators > 0 {
-                return Err(NumericError::LegacyLine);
+                return self.fault(NumericError::LegacyTrailing(lossy(self.rest)));
             }
-            self.operation(if legacy { Operand::Decimal } else { Operand::Any })?;
+            self.operation(start, if legacy { Operand::Decimal } else { Operand::Any })?;
             operators += 1;
         }
         Ok(Expression(self.terms))
@@ -93,79 +118,84 @@ impl<'a, 'n> Reader<'a, 'n> {
         found
     }
 
-    /// An operator and what stands to its right. Blanks alone are no operator and no mistake.
-    fn operation(&mut self, allowed: Operand) -> Result<(), NumericError> {
+    /// An operator and what stands to its right, of a chain that began at `start`. Blanks alone are no operator and no
+    /// mistake.
+    fn operation(&mut self, start: usize, allowed: Operand) -> Result<(), Fault> {
         self.skip_blanks();
         let Some((operator, rest)) = self.rest.split_first() else { return Ok(()) };
         let function = match operator {
             b'+' => Function::Add,
             b'-' => Function::Sub,
-            other => return Err(NumericError::Operator(char::from(*other))),
+            other => return self.fault(NumericError::Operator(*other)),
         };
         self.rest = trim_start(rest);
         if self.rest.is_empty() {
-            return Err(NumericError::Operand(String::new()));
+            return self.fault(NumericError::OperandMissing);
         }
         self.operand(allowed)?;
-        self.terms.push(Term::Apply(function));
+        self.terms.push(Term::Apply(function, (start, self.at())));
         Ok(())
     }
 
-    fn operand(&mut self, allowed: Operand) -> Result<(), NumericError> {
+    fn operand(&mut self, allowed: Operand) -> Result<(), Fault> {
+        let nests = matches!(allowed, Operand::Any | Operand::First);
         if self.rest.first() == Some(&b'(') {
-            return if allowed == Operand::Any { self.parenthesis() } else { Err(NumericError::LegacyLine) };
+            return if nests { self.parenthesis() } else { self.fault(NumericError::LegacyParenthesis) };
         }
         if allowed != Operand::Decimal
             && let Some((name, rest)) = variable_name(self.rest)
         {
-            self.rest = rest;
             if trim_start(rest).first() != Some(&b'(') {
-                return self.variable(name);
+                return self.variable(name, rest);
             }
-            return if allowed == Operand::Any { self.call(name) } else { Err(NumericError::LegacyLine) };
+            return if nests { self.call(name, rest) } else { self.fault(NumericError::LegacyCall) };
         }
         if allowed == Operand::Line {
-            return Err(NumericError::Operand(lossy(self.rest)));
+            return self.fault(NumericError::Operand(lossy(self.rest)));
         }
-        self.number(allowed == Operand::Decimal)
+        self.number(allowed)
     }
 
-    fn variable(&mut self, name: &[u8]) -> Result<(), NumericError> {
+    fn variable(&mut self, name: &[u8], rest: &'a [u8]) -> Result<(), Fault> {
         if name[0] == b'@' && name != b"@LINE" {
-            return Err(NumericError::Pseudo(lossy(name)));
+            return self.fault(NumericError::Pseudo(lossy(name)));
         }
         let id = self.names.use_numeric(name);
         if self.line.is_some() && self.names.numeric(id).line == self.line {
-            return Err(NumericError::SameLine(lossy(name)));
+            return self.fault(NumericError::SameLine(lossy(name)));
         }
-        self.terms.push(Term::Variable(id));
+        let start = self.at();
+        self.rest = rest;
+        self.terms.push(Term::Variable(id, (start, self.at())));
         Ok(())
     }
 
-    fn deeper(&mut self) -> Result<(), NumericError> {
+    fn deeper(&mut self) -> Result<(), Fault> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH { Err(NumericError::Depth) } else { Ok(()) }
+        if self.depth > MAX_DEPTH { self.fault(NumericError::Depth) } else { Ok(()) }
     }
 
-    fn parenthesis(&mut self) -> Result<(), NumericError> {
+    fn parenthesis(&mut self) -> Result<(), Fault> {
         self.deeper()?;
         self.eat(b'(');
         self.skip_blanks();
         if self.rest.is_empty() {
-            return Err(NumericError::Operand(String::new()));
+            return self.fault(NumericError::OperandMissing);
         }
         self.operand(Operand::Any)?;
+        let start = self.at();
         self.skip_blanks();
         while !matches!(self.rest.first(), None | Some(b')')) {
-            self.operation(Operand::Any)?;
+            self.operation(start, Operand::Any)?;
             self.skip_blanks();
         }
         self.depth -= 1;
-        if self.eat(b')') { Ok(()) } else { Err(NumericError::Parenthesis) }
+        if self.eat(b')') { Ok(()) } else { self.fault(NumericError::Parenthesis) }
     }
 
-    fn call(&mut self, name: &[u8]) -> Result<(), NumericError> {
+    fn call(&mut self, name: &[u8], rest: &'a [u8]) -> Result<(), Fault> {
         self.deeper()?;
+        let start = self.at();
         let function = match name {
             b"add" => Function::Add,
             b"sub" => Function::Sub,
@@ -173,20 +203,22 @@ impl<'a, 'n> Reader<'a, 'n> {
             b"div" => Function::Div,
             b"min" => Function::Min,
             b"max" => Function::Max,
-            _ => return Err(NumericError::Function(lossy(name))),
+            _ => return self.fault(NumericError::Function(lossy(name))),
         };
+        self.rest = rest;
         self.skip_blanks();
         self.eat(b'(');
         self.skip_blanks();
         let mut arguments = 0;
         while !matches!(self.rest.first(), None | Some(b')')) {
             if self.rest[0] == b',' {
-                return Err(NumericError::MissingArgument);
+                return self.fault(NumericError::MissingArgument);
             }
+            let argument = self.at();
             self.operand(Operand::Any)?;
             self.skip_blanks();
             while !matches!(self.rest.first(), None | Some(b')' | b',')) {
-                self.operation(Operand::Any)?;
+                self.operation(argument, Operand::Any)?;
                 self.skip_blanks();
             }
             arguments += 1;
@@ -195,34 +227,39 @@ impl<'a, 'n> Reader<'a, 'n> {
             }
             self.skip_blanks();
             if self.rest.first() == Some(&b')') {
-                return Err(NumericError::MissingArgument);
+                return self.fault(NumericError::MissingArgument);
             }
         }
         self.depth -= 1;
         if !self.eat(b')') {
-            return Err(NumericError::Parenthesis);
+            return self.fault(NumericError::CallParenthesis);
         }
         if arguments != 2 {
-            return Err(NumericError::Arguments(lossy(name), arguments));
+            return Err((start, NumericError::Arguments(lossy(name), arguments)));
         }
-        self.terms.push(Term::Apply(function));
+        self.terms.push(Term::Apply(function, (self.at(), self.end)));
         Ok(())
     }
 
-    fn number(&mut self, decimal: bool) -> Result<(), NumericError> {
-        let whole = self.rest;
+    fn number(&mut self, allowed: Operand) -> Result<(), Fault> {
+        let (whole, start) = (self.rest, self.at());
         let negative = self.eat(b'-');
         let signless = self.rest;
-        let (radix, digits) = if decimal { (10, signless) } else { radix(signless) };
+        let (radix, digits) = if allowed == Operand::Decimal { (10, signless) } else { radix(signless) };
         let length = digits.iter().take_while(|b| char::from(**b).is_digit(radix)).count();
         // What only names a radix is no number, unless something stands behind it: then it is zero.
         if digits.is_empty() || (length == 0 && digits.len() == signless.len()) {
-            return Err(NumericError::Operand(lossy(whole)));
+            let shown = lossy(whole);
+            let error = match allowed {
+                Operand::First => NumericError::Operand(shown),
+                _ => NumericError::LaterOperand(shown),
+            };
+            return Err((start, error));
         }
         let value = Integer::from_digits(&digits[..length], radix, negative)
-            .map_err(|_: TooLarge| NumericError::TooLarge)?;
-        self.terms.push(Term::Number(value));
+            .map_err(|_: TooLarge| (start, NumericError::TooLarge))?;
         self.rest = &digits[length..];
+        self.terms.push(Term::Number(value, (start, self.at())));
         Ok(())
     }
 }
@@ -246,9 +283,11 @@ impl Expression {
         let mut stack: Vec<Result<Integer, Vec<NoValue>>> = Vec::new();
         for term in &self.0 {
             let value = match term {
-                Term::Number(value) => Ok(value.clone()),
-                Term::Variable(id) => variable(*id).ok_or_else(|| vec![NoValue::Undefined(*id)]),
-                Term::Apply(function) => match (stack.pop(), stack.pop()) {
+                Term::Number(value, _) => Ok(value.clone()),
+                Term::Variable(id, extent) => {
+                    variable(*id).ok_or_else(|| vec![NoValue::Undefined(*id, extent.0)])
+                }
+                Term::Apply(function, _) => match (stack.pop(), stack.pop()) {
                     (Some(Ok(right)), Some(Ok(left))) => function.apply(&left, &right).map_err(|e| vec![e]),
                     (Some(Err(right)), Some(Err(mut left))) => {
                         left.extend(right);
@@ -264,28 +303,32 @@ impl Expression {
         stack.pop().unwrap_or_else(|| Ok(Integer::default()))
     }
 
-    /// The format that the operands agree on, if any has one.
-    pub(super) fn implicit_format(&self, names: &Names) -> Result<Option<Format>, NumericError> {
-        let mut stack: Vec<Option<(Format, &[u8])>> = Vec::new();
+    /// The format that the operands agree on, if any has one. `content` is the block's, which messages quote.
+    pub(super) fn implicit_format(&self, content: &[u8], names: &Names) -> Result<Option<Format>, Fault> {
+        let mut stack: Vec<(Option<Format>, Extent)> = Vec::new();
         for term in &self.0 {
-            let format = match term {
-                Term::Number(_) => None,
-                Term::Variable(id) => {
-                    let variable = names.numeric(*id);
-                    Some((variable.format, variable.name.as_slice()))
-                }
-                Term::Apply(_) => match (stack.pop().flatten(), stack.pop().flatten()) {
-                    (Some((right, right_name)), Some((left, left_name))) if left != right => {
-                        let shown =
-                            |name, format: Format| format!("`{}` ({})", lossy(name), format.notation());
-                        return Err(NumericError::Conflict(shown(left_name, left), shown(right_name, right)));
+            let operand = match term {
+                Term::Number(_, extent) => (None, *extent),
+                Term::Variable(id, extent) => (Some(names.numeric(*id).format), *extent),
+                Term::Apply(_, extent) => {
+                    let (Some((right, right_at)), Some((left, left_at))) = (stack.pop(), stack.pop()) else {
+                        break;
+                    };
+                    if let (Some(right), Some(left)) = (right, left)
+                        && left != right
+                    {
+                        let shown = |extent: Extent, format: Format| {
+                            (lossy(&content[extent.0..extent.1]), format.notation())
+                        };
+                        let (left, right) = (shown(left_at, left), shown(right_at, right));
+                        return Err((extent.0, NumericError::Conflict(left, right)));
                     }
-                    (right, left) => left.or(right),
-                },
+                    (left.or(right), *extent)
+                }
             };
-            stack.push(format);
+            stack.push(operand);
         }
-        Ok(stack.pop().flatten().map(|(format, _)| format))
+        Ok(stack.pop().and_then(|(format, _)| format))
     }
 }
 

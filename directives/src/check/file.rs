@@ -1,13 +1,13 @@
 //! A check file: its lines in order, grouped as they are matched. Matching itself is in `run`.
 
 use super::canonical::Canonical;
-use super::error::{CheckError, CheckErrorKind, Place};
-use super::expression::{lossy, variable_name};
+use super::error::{Caret, CheckError, CheckErrorKind, NameFault, Place};
+use super::expression::{NoValue, lossy, variable_name};
 use super::integer::Integer;
 use super::numeric_block::{self, Definition};
 use super::options::Options;
 use super::pattern::Pattern;
-use super::pattern_text::{self, Style};
+use super::pattern_text::{self, Mistake, Style};
 use super::scan::{Found, Kind, Scanner, Shape};
 use super::variables::{Names, NumericId};
 use crate::source::{Source, Span};
@@ -61,6 +61,10 @@ pub struct CheckFile {
     pub(super) directives: Vec<Directive>,
     /// One for each directive.
     pub(super) patterns: Vec<Pattern>,
+    /// Where each directive's prefix and pattern start, white space made canonical; zeros for an implicit one.
+    pub(super) starts: Vec<(usize, usize)>,
+    /// Where the search for check lines ended, white space made canonical.
+    pub(super) end: usize,
     pub(super) groups: Vec<Group>,
     pub(super) names: Names,
     pub(super) strings: Vec<(Vec<u8>, Vec<u8>)>,
@@ -118,6 +122,8 @@ impl<'o> Reader<'o> {
             options: options.clone(),
             directives: Vec::new(),
             patterns: Vec::new(),
+            starts: Vec::new(),
+            end: 0,
             groups: Vec::new(),
             names: Names::default(),
             strings: Vec::new(),
@@ -139,17 +145,19 @@ impl<'o> Reader<'o> {
     }
 
     fn definitions(&mut self) {
-        for define in &self.options.defines {
+        for (index, define) in self.options.defines.iter().enumerate() {
+            let whole = |kind| (0, kind);
             let result = match define.find('=') {
-                None => Err(CheckErrorKind::DefineWithoutValue(define.clone())),
-                Some(0) => Err(CheckErrorKind::DefineWithoutName(define.clone())),
+                None => Err(whole(CheckErrorKind::DefineWithoutValue(define.clone()))),
+                Some(0) => Err(whole(CheckErrorKind::DefineWithoutName(define.clone()))),
                 Some(equals) => match define.strip_prefix('#') {
                     Some(numeric) => self.define_number(numeric),
-                    None => self.define_string(&define[..equals], &define[equals + 1..]),
+                    None => self.define_string(&define[..equals], &define[equals + 1..]).map_err(whole),
                 },
             };
-            if let Err(kind) = result {
-                self.option_error(format!("-D{define}"), (2, define.len() + 2), kind);
+            if let Err((at, kind)) = result {
+                let caret = Caret::Define(index + 1, at);
+                self.option_error(format!("-D{define}"), (2, define.len() + 2), caret, kind);
             }
         }
     }
@@ -157,11 +165,12 @@ impl<'o> Reader<'o> {
     fn define_string(&mut self, name: &str, value: &str) -> Result<(), CheckErrorKind> {
         match variable_name(name.as_bytes()) {
             Some((_, rest)) if rest.is_empty() && !name.starts_with('@') => {}
-            _ => return Err(CheckErrorKind::BadName(name.to_owned())),
+            Some(_) => return Err(CheckErrorKind::BadName(name.to_owned(), NameFault::Definition)),
+            None => return Err(CheckErrorKind::BadName(name.to_owned(), NameFault::of(name.as_bytes()).0)),
         }
         let name_bytes = name.as_bytes();
         if self.file.names.is_numeric(name_bytes) {
-            return Err(CheckErrorKind::NameTaken(name.to_owned()));
+            return Err(CheckErrorKind::NameTaken(name.to_owned(), "numeric"));
         }
         // The first of several definitions counts.
         if !self.file.names.is_string(name_bytes) {
@@ -171,25 +180,33 @@ impl<'o> Reader<'o> {
         Ok(())
     }
 
-    /// `%x,NAME=EXPRESSION`, which is a numeric block with `=` for its colon.
-    fn define_number(&mut self, text: &str) -> Result<(), CheckErrorKind> {
+    /// `%x,NAME=EXPRESSION`, which is a numeric block with `=` for its colon. A mistake comes with its place in it.
+    fn define_number(&mut self, text: &str) -> Result<(), (usize, CheckErrorKind)> {
         let block = text.replacen('=', ":", 1);
+        let value_error = |reason: String| (0, CheckErrorKind::DefineValue(reason));
         let names = &mut self.file.names;
-        let block =
-            numeric_block::read(block.as_bytes(), false, None, names).map_err(CheckErrorKind::Numeric)?;
+        let block = numeric_block::read(block.as_bytes(), false, None, names)
+            .map_err(|(at, error)| (at, CheckErrorKind::Numeric(error)))?;
         let id = match block.definition {
             Some(Definition::Variable(id)) => id,
-            Some(Definition::Taken(name)) => return Err(CheckErrorKind::NameTaken(name)),
-            None => return Err(CheckErrorKind::DefineValue("nothing is defined".to_owned())),
+            Some(Definition::Taken(name, at)) => return Err((at, CheckErrorKind::NameTaken(name, "string"))),
+            None => return Err(value_error("nothing is defined".to_owned())),
         };
         let Some((expression, _)) = block.expression else {
-            return Err(CheckErrorKind::DefineValue(format!("`{text}` has no value")));
+            return Err(value_error(format!("`{text}` has no value")));
         };
         let known = &self.file.numbers;
         let value = expression
             .value(|wanted| known.iter().rev().find(|(id, _)| *id == wanted).map(|(_, value)| value.clone()))
-            .map_err(|_| {
-                CheckErrorKind::DefineValue(format!("`{text}` has a value that cannot be computed"))
+            .map_err(|reasons| {
+                let undefined = reasons.iter().find_map(|reason| match reason {
+                    NoValue::Undefined(id, _) => Some(lossy(&self.file.names.numeric(*id).name)),
+                    _ => None,
+                });
+                match undefined {
+                    Some(name) => (0, CheckErrorKind::DefineUndefined(text.to_owned(), name)),
+                    None => value_error(format!("`{text}` has a value that cannot be computed")),
+                }
             })?;
         self.file.numbers.push((id, value));
         Ok(())
@@ -213,16 +230,19 @@ impl<'o> Reader<'o> {
                         implicit: Some(index + 1),
                     });
                     self.file.patterns.push(pattern);
+                    self.file.starts.push((0, 0));
                 }
-                Err((place, kind)) => self.option_error(text.clone(), place, kind),
+                Err(Mistake { span, caret, kind }) => {
+                    self.option_error(text.clone(), span, Caret::Implicit(caret), kind);
+                }
             }
         }
         self.before.clone_from(&self.implicit);
     }
 
-    fn option_error(&mut self, option: String, place: (usize, usize), kind: CheckErrorKind) {
-        let place = Place::Option(option, Span::new(place.0, place.1));
-        self.errors.push(CheckError { place, line: 0, kind });
+    fn option_error(&mut self, option: String, span: (usize, usize), caret: Caret, kind: CheckErrorKind) {
+        let place = Place::Option(option, Span::new(span.0, span.1));
+        self.errors.push(CheckError { place, line: 0, kind, caret });
     }
 
     fn lines(&mut self, text: &[u8]) {
@@ -248,12 +268,12 @@ impl<'o> Reader<'o> {
             if !self.used.contains(&found.prefix) {
                 self.used.push(found.prefix);
             }
-            if let Err((place, kind)) = self.check(&found, text, (start, end), line) {
-                let mut error = CheckError::in_file(Span::new(place.0, place.1), kind);
-                error.line = u32::try_from(line).unwrap_or(u32::MAX);
-                self.errors.push(error);
+            if let Err(Mistake { span, caret, kind }) = self.check(&found, text, (start, end), line) {
+                let line = u32::try_from(line).unwrap_or(u32::MAX);
+                self.errors.push(CheckError::in_file(Span::new(span.0, span.1), line, caret, kind));
             }
         }
+        self.file.end = scanner.reached;
     }
 
     fn check(
@@ -262,16 +282,23 @@ impl<'o> Reader<'o> {
         text: &[u8],
         (start, end): (usize, usize),
         line: usize,
-    ) -> Result<(), pattern_text::Mistake> {
+    ) -> Result<(), Mistake> {
         let prefix = found.prefix.to_owned();
         let word = (found.start, found.end);
         let (kind, count, literal) = match found.shape {
             Shape::Check { kind, count, literal } => (kind, count, literal),
-            Shape::Underscore => return Err((word, CheckErrorKind::Underscore(prefix))),
-            Shape::StackedNot => return Err((word, CheckErrorKind::StackedNot(prefix))),
-            Shape::BadCount => return Err((word, CheckErrorKind::BadCount(prefix))),
+            Shape::Underscore => return Err(Mistake::new(word, CheckErrorKind::Underscore(prefix))),
+            Shape::StackedNot => {
+                return Err(Mistake { span: word, caret: word.1, kind: CheckErrorKind::StackedNot(prefix) });
+            }
+            Shape::BadCount => {
+                let at_end = word.1 == text.len();
+                let caret = if at_end { word.0 + prefix.len() } else { word.1 };
+                return Err(Mistake { span: word, caret, kind: CheckErrorKind::BadCount(prefix) });
+            }
             Shape::Unknown => {
-                return Err((word, CheckErrorKind::UnknownShape(lossy(&text[word.0..word.1]))));
+                let kind = CheckErrorKind::UnknownShape(lossy(&text[word.0..word.1]));
+                return Err(Mistake::new(word, kind));
             }
             Shape::Comment => return Ok(()),
         };
@@ -288,14 +315,20 @@ impl<'o> Reader<'o> {
         };
         let name = directive.name();
         let style = self.style(kind, literal, Some(line));
-        let pattern = pattern_text::read(&text[start..end], &name, style, &mut self.file.names)
-            .map_err(|(place, kind)| ((start + place.0, start + place.1), kind))?;
+        let pattern = pattern_text::read(&text[start..end], &name, style, &mut self.file.names).map_err(
+            |Mistake { span, caret, kind }| Mistake {
+                span: (start + span.0, start + span.1),
+                caret: start + caret,
+                kind,
+            },
+        )?;
         if kind == Kind::Label && pattern.has_variable() {
-            return Err(((start, end), CheckErrorKind::LabelWithVariable(name)));
+            let kind = CheckErrorKind::LabelWithVariable(name);
+            return Err(Mistake { span: (start, end), caret: word.0, kind });
         }
         let needs_one_before = matches!(kind, Kind::Next | Kind::Same | Kind::Empty);
         if needs_one_before && self.file.groups.is_empty() {
-            return Err((word, CheckErrorKind::NothingBefore(name)));
+            return Err(Mistake::new(word, CheckErrorKind::NothingBefore(name)));
         }
         let shown = super::expression::trim_end(&text[start..end]);
         directive.pattern = lossy(shown);
@@ -304,6 +337,7 @@ impl<'o> Reader<'o> {
         let index = self.file.directives.len();
         self.file.directives.push(directive);
         self.file.patterns.push(pattern);
+        self.file.starts.push((word.0, start));
         if matches!(kind, Kind::Dag | Kind::Not) {
             self.before.push(index);
         } else {

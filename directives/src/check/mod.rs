@@ -2,7 +2,8 @@
 //!
 //! The verdicts are those of LLVM's program (22), habits included; what goes beyond it is added to the report and never
 //! changes a verdict. Reading order: `scan` finds the check lines, `pattern_text` reads their patterns, `file`
-//! puts them together, `run` matches; `ere` is the expression engine.
+//! puts them together, `run` matches; `ere` is the expression engine. What is said has two wordings: `text` and `dump`
+//! are our own, `llvm` is that program's, made from the steps that `log` keeps.
 //!
 //! Where it differs from that program, on purpose: an `--implicit-check-not` that is no pattern is refused, not just
 //! complained of; so is a `-D#N=` without a value, which that program does not survive; and a back-reference that fails
@@ -20,6 +21,9 @@ mod expression;
 mod file;
 mod format;
 mod integer;
+mod intended;
+mod llvm;
+mod log;
 mod near;
 mod numeric_block;
 mod options;
@@ -30,17 +34,18 @@ mod program;
 mod report;
 mod run;
 mod scan;
+mod steps;
 mod text;
 mod variables;
 
 pub use arguments::{ArgumentError, HELP, Invocation, parse_options};
 pub use dump::{DUMP_HELP, dump};
 pub use ere::EreError;
-pub use error::{CheckError, CheckErrorKind, NumericError, Place};
+pub use error::{CheckError, CheckErrorKind, NameFault, NumericError, Place};
 pub use file::{CheckFile, Directive};
 pub use near::{Difference, Near};
 pub use options::{DumpFilter, DumpInput, Options};
-pub use program::{Finished, program, run};
+pub use program::{Finished, Wording, program, run};
 pub use report::{Binding, Failure, FailureKind, Matched, Note, Outcome, Reason, Report};
 pub use scan::Kind;
 pub use text::{Subject, errors_text, report_text};

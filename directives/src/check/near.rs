@@ -3,7 +3,7 @@
 use super::ere::{Ere, Scratch};
 use super::expression::{NoValue, lossy};
 use super::file::CheckFile;
-use super::pattern::{Body, Obstacle, Part, Parts, find_fixed};
+use super::pattern::{Body, Obstacle, Part, Parts, Why, find_fixed};
 use super::report::{Binding, Reason};
 use super::run::Runner;
 use super::variables::Values;
@@ -133,8 +133,8 @@ fn literal_text(body: &Body, values: &Values<'_>) -> Vec<u8> {
             for part in &parts.parts {
                 match part {
                     Part::Text(text) => whole.extend_from_slice(text),
-                    Part::String(name) => whole.extend_from_slice(values.string(name).unwrap_or_default()),
-                    Part::Regex(_) | Part::Number(..) => {}
+                    Part::String(name, _) => whole.extend_from_slice(values.string(name).unwrap_or_default()),
+                    Part::Regex(_) | Part::Number(_) => {}
                 }
             }
             whole
@@ -171,15 +171,14 @@ pub(super) fn bindings(runner: &Runner<'_>, index: usize) -> Vec<Binding> {
     let mut bindings: Vec<Binding> = Vec::new();
     for part in &parts.parts {
         let binding = match part {
-            Part::String(name) => runner
+            Part::String(name, _) => runner
                 .values
                 .string(name)
                 .map(|value| Binding { name: lossy(name), value: lossy(&value[..value.len().min(200)]) }),
-            Part::Number(expression, format, text) => expression
-                .value(|id| runner.values.numeric(id))
-                .ok()
-                .and_then(|value| format.write(&value))
-                .map(|value| Binding { name: lossy(text), value }),
+            Part::Number(number) => {
+                let digits = number.digits(&runner.values).ok();
+                digits.map(|value| Binding { name: lossy(&number.text), value })
+            }
             Part::Regex(_) | Part::Text(_) => None,
         };
         bindings.extend(binding.filter(|binding| !bindings.contains(binding)));
@@ -188,13 +187,13 @@ pub(super) fn bindings(runner: &Runner<'_>, index: usize) -> Vec<Binding> {
 }
 
 pub(super) fn reasons(file: &CheckFile, obstacles: &[Obstacle]) -> Vec<Reason> {
-    let reason = |obstacle: &Obstacle| match obstacle {
-        Obstacle::UndefinedString(name) => Reason::Undefined(lossy(name)),
-        Obstacle::NoValue(NoValue::Undefined(id)) => Reason::Undefined(lossy(&file.names.numeric(*id).name)),
-        Obstacle::NoValue(NoValue::DivisionByZero) => Reason::DivisionByZero,
-        Obstacle::NoValue(NoValue::TooLarge) => Reason::TooLarge,
-        Obstacle::Negative(value) => Reason::Negative(format!("-{}", value.digits(10))),
-        Obstacle::TooComplex => Reason::TooComplex,
+    let reason = |obstacle: &Obstacle| match &obstacle.why {
+        Why::UndefinedString(name) => Reason::Undefined(lossy(name)),
+        Why::NoValue(NoValue::Undefined(id, _)) => Reason::Undefined(lossy(&file.names.numeric(*id).name)),
+        Why::NoValue(NoValue::DivisionByZero) => Reason::DivisionByZero,
+        Why::NoValue(NoValue::TooLarge) => Reason::TooLarge,
+        Why::Negative(value) => Reason::Negative(format!("-{}", value.digits(10))),
+        Why::TooComplex => Reason::TooComplex,
     };
     obstacles.iter().map(reason).collect()
 }

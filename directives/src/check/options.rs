@@ -112,12 +112,14 @@ impl Options {
             seen.extend(DEFAULT_COMMENT_PREFIXES);
         }
         let mut errors = Vec::new();
-        for prefix in self.check_prefixes.iter().chain(&self.comment_prefixes) {
+        let checks = self.check_prefixes.iter().map(|prefix| (prefix, "check"));
+        let comments = self.comment_prefixes.iter().map(|prefix| (prefix, "comment"));
+        for (prefix, what) in checks.chain(comments) {
             let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
             if prefix.is_empty() || !prefix.bytes().all(allowed) {
-                errors.push(CheckErrorKind::BadPrefix(prefix.clone()));
+                errors.push(CheckErrorKind::BadPrefix(prefix.clone(), what));
             } else if seen.contains(&prefix.as_str()) {
-                errors.push(CheckErrorKind::RepeatedPrefix(prefix.clone()));
+                errors.push(CheckErrorKind::RepeatedPrefix(prefix.clone(), what));
             }
             seen.push(prefix);
         }

@@ -43,20 +43,47 @@ pub(super) enum Part {
     Regex(Vec<u8>),
     /// Text that stands for itself.
     Text(Vec<u8>),
-    /// The value of a string variable.
-    String(Vec<u8>),
-    /// The value of an expression, which is written like this.
-    Number(Expression, Format, Vec<u8>),
+    /// The value of a string variable, whose name stands at this byte of the pattern.
+    String(Vec<u8>, usize),
+    /// The value of an expression.
+    Number(Box<Number>),
+}
+
+/// An expression whose value is part of a pattern.
+#[derive(Clone, Debug)]
+pub(super) struct Number {
+    pub(super) expression: Expression,
+    pub(super) format: Format,
+    /// The expression as it is written.
+    pub(super) text: Vec<u8>,
+    /// The whole block's content as it is written.
+    pub(super) content: Vec<u8>,
+    /// The byte of the pattern that the content starts at.
+    pub(super) at: usize,
 }
 
 /// Why a pattern could not be searched for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Obstacle {
+pub(super) struct Obstacle {
+    /// The byte of the pattern that it is at.
+    pub(super) at: usize,
+    pub(super) why: Why,
+}
+
+/// What keeps a pattern from being searched for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Why {
     UndefinedString(Vec<u8>),
     NoValue(NoValue),
     /// A negative number for a format without a sign.
     Negative(Integer),
     TooComplex,
+}
+
+impl Obstacle {
+    fn whole(why: Why) -> Vec<Self> {
+        vec![Self { at: 0, why }]
+    }
 }
 
 /// A match, in places of the text that was searched.
@@ -128,13 +155,16 @@ impl Pattern {
                 }
             }
         };
-        let Some(found) = found.map_err(|TooManySteps| vec![Obstacle::TooComplex])? else { return Ok(None) };
+        let Some(found) = found.map_err(|TooManySteps| Obstacle::whole(Why::TooComplex))? else {
+            return Ok(None);
+        };
         for ((name, _), (start, end)) in parts.strings.iter().zip(&found.strings) {
             values.set_string(name, &text[*start..*end]);
         }
         for ((id, _, format), (start, end)) in parts.numbers.iter().zip(&found.numbers) {
-            let value =
-                format.read(&text[*start..*end]).map_err(|_| vec![Obstacle::NoValue(NoValue::TooLarge)])?;
+            let value = format
+                .read(&text[*start..*end])
+                .map_err(|_| Obstacle::whole(Why::NoValue(NoValue::TooLarge)))?;
             values.set_numeric(*id, value);
         }
         Ok(Some(found))
@@ -143,7 +173,7 @@ impl Pattern {
 
 impl Parts {
     pub(super) fn has_substitution(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::String(_) | Part::Number(..)))
+        self.parts.iter().any(|part| matches!(part, Part::String(..) | Part::Number(_)))
     }
 
     fn search(&self, ere: &Ere, text: &[u8], scratch: &mut Scratch) -> Result<Option<Match>, TooManySteps> {
@@ -155,6 +185,19 @@ impl Parts {
             strings: self.strings.iter().map(|(_, group)| found.group(*group)).collect(),
             numbers: self.numbers.iter().map(|(_, group, _)| found.group(*group)).collect(),
         }))
+    }
+
+    /// As one expression, with nothing where values would be put in.
+    pub(super) fn without_values(&self) -> Vec<u8> {
+        let mut whole = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Regex(regex) => whole.extend_from_slice(regex),
+                Part::Text(text) => escape(&mut whole, text),
+                Part::String(..) | Part::Number(_) => {}
+            }
+        }
+        whole
     }
 
     /// With values put in, if there is nothing but text.
@@ -181,11 +224,11 @@ impl Parts {
             match part {
                 Part::Regex(regex) => whole.extend_from_slice(regex),
                 Part::Text(text) => put_text(&mut whole, text),
-                Part::String(name) => match values.string(name) {
+                Part::String(name, at) => match values.string(name) {
                     Some(value) => put_text(&mut whole, value),
-                    None => obstacles.push(Obstacle::UndefinedString(name.clone())),
+                    None => obstacles.push(Obstacle { at: *at, why: Why::UndefinedString(name.clone()) }),
                 },
-                Part::Number(expression, format, _) => match number(expression, *format, values) {
+                Part::Number(number) => match number.digits(values) {
                     Ok(digits) => put_text(&mut whole, digits.as_bytes()),
                     Err(reasons) => obstacles.extend(reasons),
                 },
@@ -195,17 +238,28 @@ impl Parts {
     }
 }
 
-fn number(expression: &Expression, format: Format, values: &Values<'_>) -> Result<String, Vec<Obstacle>> {
-    let value = expression
-        .value(|id| values.numeric(id))
-        .map_err(|reasons| reasons.into_iter().map(Obstacle::NoValue).collect::<Vec<_>>())?;
-    format.write(&value).ok_or_else(|| vec![Obstacle::Negative(value)])
+impl Number {
+    /// What the value is written as.
+    pub(super) fn digits(&self, values: &Values<'_>) -> Result<String, Vec<Obstacle>> {
+        let obstacle = |reason: NoValue| {
+            let at = match reason {
+                NoValue::Undefined(_, at) => self.at + at,
+                _ => self.at,
+            };
+            Obstacle { at, why: Why::NoValue(reason) }
+        };
+        let value = self
+            .expression
+            .value(|id| values.numeric(id))
+            .map_err(|reasons| reasons.into_iter().map(obstacle).collect::<Vec<_>>())?;
+        self.format.write(&value).ok_or_else(|| vec![Obstacle { at: self.at, why: Why::Negative(value) }])
+    }
 }
 
 /// Text as an expression that matches just it.
 pub(super) fn escape(whole: &mut Vec<u8>, text: &[u8]) {
     for byte in text {
-        if b"()^$|*+?.[]\\{}".contains(byte) {
+        if b"()^$|*+?.[]\\{}\0".contains(byte) {
             whole.push(b'\\');
         }
         whole.push(*byte);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::ere::{Ere, EreError};
-use super::error::CheckErrorKind;
+use super::error::{CheckErrorKind, NameFault};
 use super::expression::{lossy, trim_end, variable_name};
 use super::numeric_block::{self, Definition};
-use super::pattern::{Body, Part, Parts, Pattern};
+use super::pattern::{Body, Number, Part, Parts, Pattern};
 use super::scan::Kind;
 use super::variables::{Names, Values};
 
@@ -22,8 +22,19 @@ pub(super) struct Style {
     pub(super) line: Option<usize>,
 }
 
-/// A mistake: where in the pattern's text, and what.
-pub(super) type Mistake = ((usize, usize), CheckErrorKind);
+/// A mistake: the bytes of the text that are wrong, the one that LLVM's program points at, and what.
+pub(super) struct Mistake {
+    pub(super) span: (usize, usize),
+    pub(super) caret: usize,
+    pub(super) kind: CheckErrorKind,
+}
+
+impl Mistake {
+    /// One that begins where LLVM's program points.
+    pub(super) fn new(span: (usize, usize), kind: CheckErrorKind) -> Self {
+        Self { span, caret: span.0, kind }
+    }
+}
 
 /// Reads a pattern; `name` is the check's name for messages.
 pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> Result<Pattern, Mistake> {
@@ -35,11 +46,11 @@ pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> 
         return if text.is_empty() {
             Ok(with_body(Body::EmptyLine))
         } else {
-            Err((whole, CheckErrorKind::PatternAfterEmpty(name.to_owned())))
+            Err(Mistake::new(whole, CheckErrorKind::PatternAfterEmpty(name.to_owned())))
         };
     }
     if text.is_empty() {
-        return Err((whole, CheckErrorKind::EmptyPattern(name.to_owned())));
+        return Err(Mistake::new(whole, CheckErrorKind::EmptyPattern(name.to_owned())));
     }
     let full_lines = style.full_lines && style.kind != Kind::Not;
     let plain = !full_lines && !contains(text, b"{{") && !contains(text, b"[[");
@@ -63,7 +74,7 @@ pub(super) fn read(text: &[u8], name: &str, style: Style, names: &mut Names) -> 
         // A whole that is no expression never matches, and a `-NOT` with it never fails.
         match compiled {
             Err(error) if style.strict || matches!(error, EreError::Size | EreError::Depth) => {
-                return Err((whole, CheckErrorKind::Regex(lossy(text), error)));
+                return Err(Mistake::new(whole, CheckErrorKind::Regex(lossy(text), error)));
             }
             _ => {}
         }
@@ -118,7 +129,7 @@ impl<'a> Builder<'a, '_> {
     /// `{{…}}`. Alternatives stay inside; a group is only put around them if there may be some.
     fn braces(&mut self, rest: &'a [u8]) -> Result<(), Mistake> {
         let Some(end) = memchr::memmem::find(rest, b"}}") else {
-            return Err(((self.at, self.text.len()), CheckErrorKind::OpenRegex));
+            return Err(Mistake::new((self.at, self.text.len()), CheckErrorKind::OpenRegex));
         };
         let grouped = rest.contains(&b'|');
         if grouped {
@@ -141,7 +152,7 @@ impl<'a> Builder<'a, '_> {
                 self.regex(regex);
                 Ok(())
             }
-            Err(error) => Err((place, CheckErrorKind::Regex(lossy(regex), error))),
+            Err(error) => Err(Mistake::new(place, CheckErrorKind::Regex(lossy(regex), error))),
         }
     }
 
@@ -150,46 +161,48 @@ impl<'a> Builder<'a, '_> {
         let inside = &rest[2..];
         let length = match block_end(inside) {
             BlockEnd::At(length) => length,
-            BlockEnd::None => return Err(((start, self.text.len()), CheckErrorKind::OpenBlock)),
+            BlockEnd::None => {
+                return Err(Mistake::new((start, self.text.len()), CheckErrorKind::OpenBlock));
+            }
             BlockEnd::Stray(at) => {
                 let seen =
                     memchr::memmem::find(&rest[at + 2..], b"]]").map_or(rest.len(), |end| at + end + 4);
-                return Err(((start, start + seen), CheckErrorKind::StrayBracket(lossy(&rest[..seen]))));
+                let kind = CheckErrorKind::StrayBracket(lossy(&rest[..seen]));
+                return Err(Mistake { span: (start, start + seen), caret: start + 2 + at, kind });
             }
         };
         let place = (start + 2, start + 2 + length);
         let content = &inside[..length];
         self.at = place.1 + 2;
-        let result = match content.strip_prefix(b"#") {
-            Some(numeric) => self.numeric(numeric, false),
-            None if content.starts_with(b"@") => self.legacy_line(content),
-            None => return self.string(content, place),
-        };
-        result.map_err(|kind| (place, kind))
+        match content.strip_prefix(b"#") {
+            Some(numeric) => self.numeric(numeric, (place.0 + 1, place.1), false),
+            None if content.starts_with(b"@") => self.legacy_line(content, place),
+            None => self.string(content, place),
+        }
     }
 
     /// `[[V:…]]` or `[[V]]`.
     fn string(&mut self, content: &'a [u8], place: (usize, usize)) -> Result<(), Mistake> {
-        let here = |kind| (place, kind);
+        let here = |kind| Mistake::new(place, kind);
         let colon = content.iter().position(|b| *b == b':');
         let before = &content[..colon.unwrap_or(content.len())];
-        if before.iter().any(|b| matches!(b, b' ' | b'\t')) {
-            return Err(here(CheckErrorKind::BlankInName));
+        if let Some(blank) = blank(before) {
+            return Err(Mistake { span: place, caret: place.0 + blank, kind: CheckErrorKind::BlankInName });
         }
         let Some((name, rest)) = variable_name(content) else {
-            return Err(here(CheckErrorKind::BadName(lossy(content))));
+            return Err(no_name(content, place));
         };
         let Some(colon) = colon else {
             if !rest.is_empty() {
-                return Err(here(CheckErrorKind::BadName(lossy(content))));
+                return Err(here(CheckErrorKind::BadName(lossy(content), NameFault::Use)));
             }
-            return self.use_string(name).map_err(here);
+            return self.use_string(name, place.0).map_err(here);
         };
         if name.len() != colon {
-            return Err(here(CheckErrorKind::BadName(lossy(before))));
+            return Err(here(CheckErrorKind::BadName(lossy(before), NameFault::Definition)));
         }
         if self.names.is_numeric(name) {
-            return Err(here(CheckErrorKind::NameTaken(lossy(name))));
+            return Err(here(CheckErrorKind::NameTaken(lossy(name), "numeric")));
         }
         let regex = &content[colon + 1..];
         self.regex(b"(");
@@ -205,35 +218,42 @@ impl<'a> Builder<'a, '_> {
         Ok(())
     }
 
-    fn use_string(&mut self, name: &[u8]) -> Result<(), CheckErrorKind> {
+    fn use_string(&mut self, name: &[u8], at: usize) -> Result<(), CheckErrorKind> {
         match self.defined.get(name) {
             Some(group @ 1..=9) => self.regex(format!("\\{group}").as_bytes()),
             Some(_) => return Err(CheckErrorKind::FarReference(lossy(name))),
-            None => self.parts.parts.push(Part::String(name.to_vec())),
+            None => self.parts.parts.push(Part::String(name.to_vec(), at)),
         }
         Ok(())
     }
 
     /// `[[@LINE]]`, `[[@LINE+1]]`: kept for files from before `[[#@LINE]]`.
-    fn legacy_line(&mut self, content: &[u8]) -> Result<(), CheckErrorKind> {
+    fn legacy_line(&mut self, content: &[u8], place: (usize, usize)) -> Result<(), Mistake> {
         let before = content.split(|b| *b == b':').next().unwrap_or_default();
-        if before.iter().any(|b| matches!(b, b' ' | b'\t')) {
-            return Err(CheckErrorKind::BlankInName);
+        if let Some(blank) = blank(before) {
+            return Err(Mistake { span: place, caret: place.0 + blank, kind: CheckErrorKind::BlankInName });
         }
-        if before.len() < content.len() || variable_name(content).is_none() {
-            return Err(CheckErrorKind::BadName(lossy(content)));
+        if variable_name(content).is_none() {
+            return Err(no_name(content, place));
         }
-        self.numeric(content, true)
+        if before.len() < content.len() {
+            let kind = CheckErrorKind::BadName(lossy(content), NameFault::Definition);
+            return Err(Mistake::new(place, kind));
+        }
+        self.numeric(content, place, true)
     }
 
     /// What stands between `[[#` and `]]`.
-    fn numeric(&mut self, content: &[u8], legacy: bool) -> Result<(), CheckErrorKind> {
+    fn numeric(&mut self, content: &[u8], place: (usize, usize), legacy: bool) -> Result<(), Mistake> {
+        let fault = |at: usize, kind| Mistake { span: place, caret: place.0 + at, kind };
         let block = numeric_block::read(content, legacy, self.style.line, self.names)
-            .map_err(CheckErrorKind::Numeric)?;
+            .map_err(|(at, error)| fault(at, CheckErrorKind::Numeric(error)))?;
         let defines = block.definition.is_some();
         if let Some(definition) = block.definition {
             let id = match definition {
-                Definition::Taken(name) => return Err(CheckErrorKind::NameTaken(name)),
+                Definition::Taken(name, at) => {
+                    return Err(fault(at, CheckErrorKind::NameTaken(name, "string")));
+                }
                 Definition::Variable(id) => id,
             };
             self.regex(b"(");
@@ -242,14 +262,18 @@ impl<'a> Builder<'a, '_> {
             self.group += 1;
         }
         match block.expression {
-            Some((expression, text)) => {
-                self.parts.parts.push(Part::Number(expression, block.format, text.to_vec()));
-            }
+            Some((expression, text)) => self.parts.parts.push(Part::Number(Box::new(Number {
+                expression,
+                format: block.format,
+                text: text.to_vec(),
+                content: content.to_vec(),
+                at: place.0,
+            }))),
             None => {
                 let wildcard = block.format.wildcard();
                 match Ere::count_groups(wildcard.as_bytes()) {
                     Ok(groups) => self.group += groups,
-                    Err(error) => return Err(CheckErrorKind::Regex(wildcard, error)),
+                    Err(error) => return Err(fault(0, CheckErrorKind::Regex(wildcard, error))),
                 }
                 self.regex(wildcard.as_bytes());
             }
@@ -259,6 +283,17 @@ impl<'a> Builder<'a, '_> {
         }
         Ok(())
     }
+}
+
+fn blank(text: &[u8]) -> Option<usize> {
+    text.iter().position(|b| matches!(b, b' ' | b'\t'))
+}
+
+/// Where no name is at the beginning of a block's content.
+fn no_name(content: &[u8], place: (usize, usize)) -> Mistake {
+    let (fault, at) = NameFault::of(content);
+    let kind = CheckErrorKind::BadName(lossy(content), fault);
+    Mistake { span: place, caret: place.0 + at, kind }
 }
 
 enum BlockEnd {

@@ -7,10 +7,10 @@
 
 use super::canonical::Canonical;
 use super::ere::Scratch;
-use super::expression::lossy;
 use super::file::{CheckFile, Group};
+use super::log::{self, Event, Log, Then, What};
 use super::near;
-use super::pattern::{Body, Match, Obstacle};
+use super::pattern::{Match, Obstacle};
 use super::report::{Failure, FailureKind, KEPT_MATCHES, Matched, Note, Outcome, Reason, Report};
 use super::scan::Kind;
 use super::variables::Values;
@@ -22,16 +22,21 @@ const EXPLAINED_FAILURES: usize = 20;
 impl CheckFile {
     /// Matches the checks with an input.
     pub fn run(&self, input: &[u8]) -> Report {
+        let canonical = Canonical::new(input, self.options.strict_whitespace);
+        self.run_canonical(&canonical, None).0
+    }
+
+    /// As [`CheckFile::run`], with the steps if they are asked for.
+    pub(super) fn run_canonical(&self, input: &Canonical<'_>, log: Option<Log>) -> (Report, Log) {
         let mut report =
             Report { outcomes: vec![Outcome::default(); self.directives.len()], ..Report::default() };
-        if input.is_empty() && !self.options.allow_empty {
+        if input.text.is_empty() && !self.options.allow_empty {
             report.empty_input = true;
-            return report;
+            return (report, log.unwrap_or_default());
         }
-        let canonical = Canonical::new(input, self.options.strict_whitespace);
-        let mut report = Runner::new(self, &canonical.text, report).run();
-        canonical.restore(&mut report.spans_mut());
-        report
+        let (mut report, log) = Runner::new(self, &input.text, report, log).run();
+        input.restore(&mut report.spans_mut());
+        (report, log)
     }
 }
 
@@ -41,12 +46,15 @@ pub(super) struct Runner<'a> {
     pub(super) values: Values<'a>,
     pub(super) scratch: Scratch,
     report: Report,
+    pub(super) log: Option<Log>,
     /// The last positive match of the block.
     previous: Option<(usize, Span)>,
     /// A failure of this block left open where the next check's range starts.
     lost: bool,
     /// Something of this block failed, so that LLVM's program has left it.
-    failed: bool,
+    pub(super) failed: bool,
+    /// The values that it left it with, if its steps are noted.
+    pub(super) left_with: Option<Values<'a>>,
 }
 
 /// A check was not found.
@@ -56,7 +64,7 @@ struct Failed;
 type Taken = Vec<(usize, usize)>;
 
 impl<'a> Runner<'a> {
-    fn new(file: &'a CheckFile, text: &'a [u8], report: Report) -> Self {
+    fn new(file: &'a CheckFile, text: &'a [u8], report: Report, log: Option<Log>) -> Self {
         let mut values = Values::default();
         for (name, value) in &file.strings {
             values.set_string(name, value);
@@ -70,13 +78,15 @@ impl<'a> Runner<'a> {
             values,
             scratch: Scratch::default(),
             report,
+            log,
             previous: None,
             lost: false,
             failed: false,
+            left_with: None,
         }
     }
 
-    fn run(mut self) -> Report {
+    fn run(mut self) -> (Report, Log) {
         let groups = &self.file.groups;
         let labels = (0..groups.len()).filter(|index| self.file.ends_block(&groups[*index]));
         let (mut done, mut start) = (0, 0);
@@ -100,9 +110,12 @@ impl<'a> Runner<'a> {
             let range = Span::new(start, end);
             (self.previous, self.lost, self.failed) = (None, missing, missing);
             self.block(&groups[done..upto], range, next.is_some());
+            if let Some(values) = self.left_with.take() {
+                self.values = values;
+            }
             (done, start) = (upto, end);
         }
-        self.report
+        (self.report, self.log.unwrap_or_default())
     }
 
     /// Where the block that a label ends, ends.
@@ -110,7 +123,10 @@ impl<'a> Runner<'a> {
         let anchor = self.file.groups[label].anchor?;
         let range = Span::new(start, self.text.len());
         match self.search(anchor, range) {
-            Ok(Some(found)) => return Some(found.end),
+            Ok(Some(found)) => {
+                self.log_match(anchor, range, None, &found, Then::Good);
+                return Some(found.end);
+            }
             Ok(None) => self.not_found(anchor, range, None),
             Err(obstacles) => self.unsearchable(anchor, range, &obstacles),
         }
@@ -137,6 +153,8 @@ impl<'a> Runner<'a> {
         let (start, nots) = self.before(group, range);
         let range = Span::new(start, range.end);
         let Some(anchor) = group.anchor else {
+            let end = Span::new(range.end, range.end);
+            self.log(2, || Event::found(None, range, end, Then::Good));
             self.forbid(&nots, range, false);
             return Some(range.end);
         };
@@ -198,17 +216,21 @@ impl<'a> Runner<'a> {
                     None => taken.push((start, end)),
                     Some(all) => *all = (all.0.min(start), all.1.max(end)),
                 }
+                self.log_match(index, rest, None, &found, Then::Good);
                 self.matched(index, &found);
                 return Ok(());
             }
             earlier += taken[earlier..].iter().take_while(|(_, other)| *other <= start).count();
             match taken.get(earlier) {
                 Some((other, other_end)) if *other < end => {
-                    from = *other_end;
+                    let other = Span::new(*other, *other_end);
+                    self.log_match(index, rest, None, &found, Then::Discarded(other));
+                    from = other.end;
                     earlier += 1;
                 }
                 _ => {
                     taken.insert(earlier, (start, end));
+                    self.log_match(index, rest, None, &found, Then::Good);
                     self.matched(index, &found);
                     return Ok(());
                 }
@@ -227,7 +249,9 @@ impl<'a> Runner<'a> {
         for round in 0..directive.count {
             let from = all.map_or(range.start, |all| all.end);
             let counted = (directive.count > 1).then_some((round, directive.count));
-            let found = self.attempt(index, Span::new(from, range.end), counted)?;
+            let rest = Span::new(from, range.end);
+            let found = self.attempt(index, rest, counted)?;
+            self.log_match(index, rest, counted, &found, Then::Good);
             self.matched(index, &found);
             all = Some(Span::new(all.map_or(found.start, |all| all.start), found.end));
         }
@@ -244,8 +268,9 @@ impl<'a> Runner<'a> {
         let line_ends = line_ends(&self.text[skipped.start..skipped.end]);
         if line_ends != wanted {
             let previous = self.previous.map_or(Span::new(skipped.start, skipped.start), |(_, span)| span);
+            self.log_wrong_line(index, skipped, found);
             self.fail(index, FailureKind::WrongLine { found, previous, line_ends });
-            self.failed = true;
+            self.leave();
         }
     }
 
@@ -254,21 +279,31 @@ impl<'a> Runner<'a> {
         if self.lost {
             return;
         }
-        let failures = self.report.failures.len();
+        let mut fails = false;
         for &index in nots {
             self.executed(index, range);
             match self.search(index, range) {
                 Ok(None) if open_ended => {}
-                Ok(None) => self.note_empty(index, range),
+                Ok(None) => {
+                    self.log_search(2, index, range, None, |_| What::Absent);
+                    self.note_empty(index, range);
+                }
                 Ok(Some(found)) => {
+                    fails = true;
+                    self.log_match(index, range, None, &found, Then::Forbidden);
                     self.matched(index, &found);
                     let found = Span::new(found.start, found.end);
                     self.fail(index, FailureKind::Forbidden { found, searched: range, open_ended });
                 }
-                Err(obstacles) => self.unsearchable(index, range, &obstacles),
+                Err(obstacles) => {
+                    fails = true;
+                    self.unsearchable(index, range, &obstacles);
+                }
             }
         }
-        self.failed |= self.report.failures.len() > failures;
+        if fails {
+            self.leave();
+        }
     }
 
     fn note_empty(&mut self, index: usize, range: Span) {
@@ -290,12 +325,12 @@ impl<'a> Runner<'a> {
             Ok(Some(found)) => Ok(found),
             Ok(None) => {
                 self.not_found(index, range, counted);
-                self.failed = true;
+                self.leave();
                 Err(Failed)
             }
             Err(obstacles) => {
                 self.unsearchable(index, range, &obstacles);
-                self.failed = true;
+                self.leave();
                 Err(Failed)
             }
         }
@@ -315,32 +350,32 @@ impl<'a> Runner<'a> {
     }
 
     fn matched(&mut self, index: usize, found: &Match) {
-        let file = self.file;
         let outcome = &mut self.report.outcomes[index];
         outcome.matched = outcome.matched.saturating_add(1);
         if outcome.matches.len() >= KEPT_MATCHES {
             return;
         }
-        let mut captures = Vec::new();
-        if let Body::Parts(parts) = &file.patterns[index].body {
-            let strings = parts.strings.iter().map(|(name, _)| name.as_slice()).zip(&found.strings);
-            let numbers = parts.numbers.iter().map(|(id, ..)| file.names.numeric(*id).name.as_slice());
-            for (name, (start, end)) in strings.chain(numbers.zip(&found.numbers)) {
-                captures.push((lossy(name), Span::new(*start, *end)));
-            }
-        }
+        let captures = log::captures(self.file, index, found);
         outcome.matches.push(Matched { span: Span::new(found.start, found.end), captures });
     }
 
     fn not_found(&mut self, index: usize, searched: Span, counted: Option<(u32, u32)>) {
         let explained = self.report.failures.len() < EXPLAINED_FAILURES;
         let near = if explained { near::look(self, index, searched) } else { None };
+        self.log_search(0, index, searched, counted, |runner| What::Missing {
+            intended: runner.intended(index, searched),
+        });
         let values = near::bindings(self, index);
         let after = self.previous;
         self.fail(index, FailureKind::NotFound { searched, after, counted, values, near });
     }
 
     fn unsearchable(&mut self, index: usize, searched: Span, obstacles: &[Obstacle]) {
+        self.log_search(0, index, searched, None, |runner| {
+            let wanted = runner.file.directives[index].kind != Kind::Not;
+            let intended = if wanted { runner.intended(index, searched) } else { None };
+            What::Unsearchable { reasons: log::reasons(runner.file, obstacles), intended }
+        });
         let reasons = near::reasons(self.file, obstacles);
         let defined_nowhere = |reason: &Reason| !matches!(reason, Reason::Undefined(_));
         if !self.report.failures.is_empty() && !reasons.iter().any(defined_nowhere) {

@@ -71,6 +71,8 @@ pub(super) struct Scanner<'a, 'o> {
     strict: bool,
     /// Longest first, each with where it stands next.
     prefixes: Vec<Prefix<'o>>,
+    /// Behind the last prefix that was looked at.
+    pub(super) reached: usize,
 }
 
 struct Prefix<'o> {
@@ -93,12 +95,13 @@ impl<'a, 'o> Scanner<'a, 'o> {
             })
             .collect();
         prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.name.len()));
-        Self { text, strict: options.strict, prefixes }
+        Self { text, strict: options.strict, prefixes, reached: 0 }
     }
 
     /// The next check line at `from` or behind.
     pub(super) fn next(&mut self, mut from: usize) -> Option<Found<'o>> {
         loop {
+            self.reached = from;
             let (start, index) = self.next_prefix(from)?;
             let prefix = &self.prefixes[index];
             let end = start + prefix.name.len();
@@ -158,11 +161,14 @@ fn shape(rest: &[u8]) -> Option<(Shape, usize)> {
     let found = if let Some(number) = rest[1..].strip_prefix(b"COUNT-") {
         match count(number) {
             Some((count, length)) => check(Kind::Plain, count, 7 + length),
-            None => Some((Shape::BadCount, 7)),
+            None => {
+                let sign = usize::from(number.starts_with(b"-"));
+                let digits = number[sign..].iter().take_while(|b| b.is_ascii_digit()).count();
+                Some((Shape::BadCount, if digits > 0 { 7 + sign + digits } else { 7 }))
+            }
         }
-    } else if let Some(stacked) = STACKED_NOT.iter().find(|stacked| rest[1..].starts_with(stacked.as_bytes()))
-    {
-        Some((Shape::StackedNot, 1 + stacked.len()))
+    } else if STACKED_NOT.iter().any(|stacked| rest[1..].starts_with(stacked.as_bytes())) {
+        Some((Shape::StackedNot, 1))
     } else {
         let kind = KINDS.iter().find(|kind| rest[1..].starts_with(kind.suffix().as_bytes()))?;
         check(*kind, 1, 1 + kind.suffix().len())

@@ -2,7 +2,7 @@
 //! not, 2 the check file or the input is no good), so that it can stand in its place.
 
 use super::args::FilecheckArgs;
-use runproof_directives::check::program;
+use runproof_directives::check::{Wording, program};
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ pub fn run(args: &FilecheckArgs) -> ExitCode {
     let first = std::env::var("FILECHECK_OPTS").unwrap_or_default();
     let arguments: Vec<&str> =
         first.split_whitespace().chain(args.arguments.iter().map(String::as_str)).collect();
-    let finished = program(&arguments, |name| match name {
+    let finished = program(Wording::Llvm, &arguments, |name| match name {
         Some(name) => std::fs::read(name),
         None => {
             let mut bytes = Vec::new();
@@ -20,7 +20,7 @@ pub fn run(args: &FilecheckArgs) -> ExitCode {
         }
     });
     // A reader that went away is no failure of the checks.
-    let _ = std::io::stdout().write_all(finished.stdout.as_bytes());
-    let _ = std::io::stderr().write_all(finished.stderr.as_bytes());
+    let _ = std::io::stdout().write_all(&finished.stdout);
+    let _ = std::io::stderr().write_all(&finished.stderr);
     ExitCode::from(finished.status)
 }

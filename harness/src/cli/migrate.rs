@@ -18,6 +18,7 @@ use crate::suite::features::KindState;
 use crate::suite::{baseline, find_suites};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Name of the baseline beside the configuration.
 const BASELINE: &str = "baseline.tsv";
@@ -27,6 +28,9 @@ const REASON: &str = "was there when the suite moved over";
 const REVIEW: i64 = 180;
 /// First words of a file that may be written again.
 const MARK: &str = "# Written by `runproof migrate`";
+
+static PAIR: LazyLock<regex::Regex> =
+    LazyLock::new(|| regex::Regex::new(r"\[\n *(.+),\n *(.+),\n\]").expect("a fixed pattern"));
 
 /// Moves suites over.
 pub fn run(args: &MigrateArgs) -> Result<Status, Failed> {
@@ -113,11 +117,22 @@ fn section(answer: &Answer, number: usize, home: &Path) -> LitSection {
         without_given(&mut frozen.environment);
         frozen
     };
+    // Folders have copies of one configuration each: equal ones are one.
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    let first: Vec<usize> = answer
+        .configs
+        .iter()
+        .enumerate()
+        .map(|(index, config)| {
+            let text = serde_json::to_string(config).unwrap_or_default();
+            *first.entry(text).or_insert(index)
+        })
+        .collect();
     let own: BTreeMap<&str, usize> = answer
         .folders
         .iter()
         .filter(|(suite, ..)| *suite == number)
-        .map(|(_, path, config)| (path.as_str(), *config))
+        .map(|(_, path, config)| (path.as_str(), first[*config]))
         .collect();
     let root = own.get("").copied().or_else(|| own.values().next().copied());
     let base = root.map(lean).unwrap_or_default();
@@ -152,6 +167,8 @@ fn text(answer: &Answer, number: usize, section: &LitSection, with_baseline: boo
     let lit = BTreeMap::from([("lit", section)]);
     let body = toml::to_string_pretty(&lit)
         .map_err(|e| Problem::new("lit-configuration", format!("the configuration cannot be written down: {e}")))?;
+    // A pair on a line is easier to read than a pair on four.
+    let body = PAIR.replace_all(&body, "[$1, $2]");
     let baseline = if with_baseline { format!("baseline = \"{BASELINE}\"\n") } else { String::new() };
     Ok(format!(
         "{MARK}: what this suite's Python configuration came to under lit {}.\n\

@@ -105,7 +105,9 @@ pub fn run(args: &LintArgs, setup: &Setup) -> Result<Status, Failed> {
             .filter(|test| !known.contains(test.as_str()))
             .map(|test| match summary.failed.iter().find(|(name, ..)| *name == test) {
                 Some((_, state, _)) => (test, format!("it {state}")),
-                None => (test, "it compares no output, or one that is too long".to_owned()),
+                None => {
+                    (test, "the harness compares no output of it, or only one of more than 64 KiB".to_owned())
+                }
             })
             .collect(),
         ran,

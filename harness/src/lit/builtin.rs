@@ -5,7 +5,7 @@ use super::getopt::getopt;
 use super::redirect::os_error;
 use super::shell::{Abort, Ran, State, normal};
 use super::{diff, split_file};
-use runproof_directives::check::program;
+use runproof_directives::check::{Wording, program};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,12 +77,12 @@ fn file_check(call: &mut Call<'_>) -> i32 {
     let first = call.env.get("FILECHECK_OPTS").map(String::as_str).unwrap_or_default();
     let arguments: Vec<&str> =
         first.split_whitespace().chain(call.args[1..].iter().map(String::as_str)).collect();
-    let finished = program(&arguments, |name| match name {
+    let finished = program(Wording::Llvm, &arguments, |name| match name {
         Some(name) => std::fs::read(call.cwd.join(name)),
         None => (call.stdin)(),
     });
-    call.stdout.extend_from_slice(finished.stdout.as_bytes());
-    call.stderr.extend_from_slice(finished.stderr.as_bytes());
+    call.stdout.extend_from_slice(&finished.stdout);
+    call.stderr.extend_from_slice(&finished.stderr);
     i32::from(finished.status)
 }
 

@@ -2,7 +2,7 @@
 //! one counts, and of two in one folder the `runproof.toml`.
 
 use super::config::{Format, Frozen, FrozenSubstitution, SuiteInfo, Test};
-use super::frozen_suite::{Folders, roots};
+use super::frozen_suite::{Folders, More, roots};
 use super::python::{self, NoAnswer, Question};
 use crate::diag::Problem;
 use crate::suite::config::{self, Dialect, FolderConfig};
@@ -160,30 +160,13 @@ impl FrozenSuite {
     /// A tool that is not there, a feature that cannot be decided.
     pub fn of(suite: &Suite, home: &Path, info: SuiteInfo, question: &Question) -> Result<Self, NoAnswer> {
         let section = &suite.config().lit;
-        let mut by_hand: BTreeMap<String, ByHand> = BTreeMap::new();
-        let folders = std::iter::once("").chain(section.folder.iter().flat_map(|f| &f.paths).map(String::as_str));
-        let mut shared: BTreeMap<usize, ByHand> = BTreeMap::new();
-        for folder in folders {
-            let inside = if folder.is_empty() { "x".to_owned() } else { format!("{folder}/x") };
-            let applying = crate::suite::discover::configs_for(suite, &inside).len();
-            if !shared.contains_key(&applying) || suite.configs.len() > 1 {
-                shared.insert(applying, ByHand::new(&Settings::for_file(suite, &inside))?);
-            }
-            if let Some(own) = shared.get(&applying) {
-                by_hand.insert(folder.to_owned(), own.clone());
-            }
-        }
-        let folders = Folders::new(section, &question.folders, |frozen, folder| {
-            if let Some(own) = by_hand.get(folder) {
-                own.apply(frozen);
-            }
-            if let Some(seconds) = question.timeout {
-                frozen.timeout = seconds;
-            }
-            if frozen.retries.is_none() {
-                frozen.retries = question.retries;
-            }
-        });
+        let more = More {
+            path: question.folders.clone(),
+            timeout: question.timeout,
+            retries: question.retries,
+            ..by_hand(&Settings::for_file(suite, "any"))?
+        };
+        let folders = Folders::new(section, more);
         Ok(Self { home: home.to_path_buf(), info: Arc::new(info), folders, groups: section.groups.clone() })
     }
 
@@ -277,53 +260,35 @@ fn is_test(name: &str, frozen: &Frozen) -> bool {
 }
 
 /// What `[features]`, `[tools]`, `[substitutions]` and `[environment]` add to what lit's configuration came to.
-#[derive(Clone, Debug)]
-struct ByHand {
-    features: BTreeSet<String>,
-    substitutions: Vec<FrozenSubstitution>,
-    environment: BTreeMap<String, String>,
-}
-
-impl ByHand {
-    fn new(settings: &Settings) -> Result<Self, NoAnswer> {
-        let features = Features::determine(settings, &BTreeSet::new(), &[], |kind| KindState::Broken {
-            why: format!("a device of kind `{kind}` is no feature of a suite in lit's dialect"),
-        });
-        if let Some((name, why)) = features.broken.first_key_value() {
-            let problem = Problem::new("lit-configuration", format!("feature `{name}` cannot be decided: {why}"))
-                .help("mend `[features]`, or say `true` or `false`");
-            return Err(NoAnswer::Problems(vec![problem]));
-        }
-        let tools = tools::paths(settings, &[]).map_err(NoAnswer::Problems)?;
-        // Where lit's tool substitutions hold: a word of its own, not part of a path, an option or a file name.
-        let tool = |(name, path): (String, PathBuf)| {
-            let name = regex::escape(&name);
-            let pattern = format!(r"(?<![.\-\^/\\<])\b{name}\b(?![\-.])");
-            FrozenSubstitution::Text(pattern, path.display().to_string())
-        };
-        let mut own: Vec<(&String, &String)> = settings.substitutions.iter().collect();
-        own.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        let own = own.into_iter().map(|(n, v)| FrozenSubstitution::Text(regex::escape(n), v.clone()));
-        let passed = settings.environment.pass.iter();
-        let passed = passed.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
-        Ok(Self {
-            // The facts of the host are lit's business here: only what the file names is added.
-            features: features
-                .present
-                .iter()
-                .filter(|f| settings.features.contains_key(*f))
-                .cloned()
-                .collect(),
-            substitutions: own.chain(tools.into_iter().map(tool)).collect(),
-            environment: passed.chain(settings.environment.set.clone()).collect(),
-        })
+fn by_hand(settings: &Settings) -> Result<More, NoAnswer> {
+    let mut features = Features::determine(settings, &BTreeSet::new(), &[], |kind| KindState::Broken {
+        why: format!("a device of kind `{kind}` is no feature of a suite in lit's dialect"),
+    });
+    if let Some((name, why)) = features.broken.first_key_value() {
+        let problem = Problem::new("lit-configuration", format!("feature `{name}` cannot be decided: {why}"))
+            .help("mend `[features]`, or say `true` or `false`");
+        return Err(NoAnswer::Problems(vec![problem]));
     }
-
-    fn apply(&self, frozen: &mut Frozen) {
-        frozen.features.extend(self.features.iter().cloned());
-        frozen.substitutions.extend(self.substitutions.iter().cloned());
-        frozen.environment.extend(self.environment.iter().map(|(n, v)| (n.clone(), v.clone())));
-    }
+    // What the strict dialect knows of the host by itself is no feature here, unless the file names it.
+    features.present.retain(|f| settings.features.contains_key(f));
+    let tools = tools::paths(settings, &[]).map_err(NoAnswer::Problems)?;
+    // Where lit's tool substitutions hold: a word of its own, not part of a path, an option or a file name.
+    let tool = |(name, path): (String, PathBuf)| {
+        let name = regex::escape(&name);
+        let pattern = format!(r"(?<![.\-\^/\\<])\b{name}\b(?![\-.])");
+        FrozenSubstitution::Text(pattern, path.display().to_string())
+    };
+    let mut own: Vec<(&String, &String)> = settings.substitutions.iter().collect();
+    own.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    let own = own.into_iter().map(|(n, v)| FrozenSubstitution::Text(regex::escape(n), v.clone()));
+    let passed = settings.environment.pass.iter();
+    let passed = passed.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+    Ok(More {
+        features: features.present,
+        substitutions: own.chain(tools.into_iter().map(tool)).collect(),
+        environment: passed.chain(settings.environment.set.clone()).collect(),
+        ..More::default()
+    })
 }
 
 /// Whether a configuration is in lit's dialect.

@@ -660,7 +660,7 @@ fn placed(text: &str) -> (&str, &str) {
 }
 
 /// The substitutions that every test has, behind those of its folder.
-fn defaults(list: &mut Vec<Substitution>, source: &Path, tmp: &Path) {
+pub fn defaults(list: &mut Vec<Substitution>, source: &Path, tmp: &Path) {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let folder = text(source.parent().unwrap_or(Path::new("/")));

@@ -5,7 +5,7 @@ use super::config::{Config, Format, Frozen, FrozenSubstitution};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Variables that lit hands from its own environment to tests, when they are set.
 /// Source: lit 23.1.5, `TestingConfig`.
@@ -261,57 +261,71 @@ pub fn without_given(environment: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The configurations of a suite, by folder.
+/// The configurations of a suite, by folder. Each is made ready when it is asked for first.
 #[derive(Debug)]
 pub struct Folders {
-    base: Arc<Config>,
-    folders: BTreeMap<String, Arc<Config>>,
+    base: Frozen,
+    more: More,
+    /// In what folders differ; the first differs in nothing.
+    folders: Vec<(Folder, OnceLock<Arc<Config>>)>,
+    by_path: BTreeMap<String, usize>,
+}
+
+/// What is put into every configuration of a suite.
+#[derive(Clone, Debug, Default)]
+pub struct More {
+    /// Folders to put before PATH.
+    pub path: Vec<PathBuf>,
+    /// Features.
+    pub features: BTreeSet<String>,
+    /// Substitutions, behind all others.
+    pub substitutions: Vec<FrozenSubstitution>,
+    /// Variables, over all others.
+    pub environment: BTreeMap<String, String>,
+    /// Seconds that a test may take, over what folders say.
+    pub timeout: Option<u64>,
+    /// How often a test that failed is run again when its folder does not say.
+    pub retries: Option<u32>,
 }
 
 impl Folders {
-    /// Of a section; `more` is put into every configuration.
-    pub fn new(section: &LitSection, paths: &[PathBuf], more: impl Fn(&mut Frozen, &str)) -> Self {
-        let thaw = |mut frozen: Frozen, folder: &str| {
-            let mut env = given(paths);
-            let own_path = env.get("PATH").cloned().unwrap_or_default();
-            for (name, value) in std::mem::take(&mut frozen.environment) {
-                let value = match value.strip_suffix(OWN_PATH) {
-                    Some(first) if name == "PATH" => format!("{first}{own_path}"),
-                    _ => value,
-                };
-                env.insert(name, value);
-            }
-            frozen.environment = env;
-            more(&mut frozen, folder);
-            Arc::new(Config::from(frozen))
-        };
-        let mut folders = BTreeMap::new();
-        for folder in &section.folder {
-            let own = folder.applied(&section.config);
-            let shared = folder.paths.first().map(|first| thaw(own.clone(), first));
-            for path in &folder.paths {
-                let config = match &shared {
-                    Some(shared) if folder.paths.first().is_some_and(|f| f.split('/').next() == path.split('/').next()) => {
-                        Arc::clone(shared)
-                    }
-                    _ => thaw(own.clone(), path),
-                };
-                folders.insert(path.clone(), config);
-            }
-        }
-        Self { base: thaw(section.config.clone(), ""), folders }
+    /// Of a section.
+    pub fn new(section: &LitSection, more: More) -> Self {
+        let all = std::iter::once(Folder::default()).chain(section.folder.iter().cloned());
+        let folders: Vec<_> = all.map(|folder| (folder, OnceLock::new())).collect();
+        let by_path = folders
+            .iter()
+            .enumerate()
+            .flat_map(|(index, (folder, _))| folder.paths.iter().map(move |path| (path.clone(), index)))
+            .collect();
+        Self { base: section.config.clone(), more, folders, by_path }
     }
 
-    /// Of a folder.
+    /// Of a folder: what the nearest folder at or above it says.
     pub fn of(&self, folder: &str) -> &Arc<Config> {
-        let mut folder = folder;
-        while !folder.is_empty() {
-            if let Some(config) = self.folders.get(folder) {
-                return config;
-            }
-            folder = folder.rfind('/').map_or("", |at| &folder[..at]);
+        let above = std::iter::successors(Some(folder), |f| f.rfind('/').map(|at| &f[..at]));
+        let index = above.chain([""]).find_map(|f| self.by_path.get(f)).copied().unwrap_or(0);
+        let (folder, config) = &self.folders[index];
+        config.get_or_init(|| Arc::new(self.ready(folder.applied(&self.base)).into()))
+    }
+
+    fn ready(&self, mut frozen: Frozen) -> Frozen {
+        let mut env = given(&self.more.path);
+        let own_path = env.get("PATH").cloned().unwrap_or_default();
+        for (name, value) in std::mem::take(&mut frozen.environment) {
+            let value = match value.strip_suffix(OWN_PATH) {
+                Some(first) if name == "PATH" => format!("{first}{own_path}"),
+                _ => value,
+            };
+            env.insert(name, value);
         }
-        self.folders.get("").unwrap_or(&self.base)
+        env.extend(self.more.environment.iter().map(|(n, v)| (n.clone(), v.clone())));
+        frozen.environment = env;
+        frozen.features.extend(self.more.features.iter().cloned());
+        frozen.substitutions.extend(self.more.substitutions.iter().cloned());
+        frozen.timeout = self.more.timeout.unwrap_or(frozen.timeout);
+        frozen.retries = frozen.retries.or(self.more.retries);
+        frozen
     }
 }
 
@@ -377,7 +391,7 @@ mod tests {
         let mut section = LitSection { config: base(), ..LitSection::default() };
         section.folder.push(Folder { paths: vec!["a".into()], unsupported: Some(true), ..Folder::default() });
         section.folder.push(Folder { paths: vec!["a/b".into()], ..Folder::default() });
-        let folders = Folders::new(&section, &[], |_, _| {});
+        let folders = Folders::new(&section, More::default());
         for (folder, expect) in [("", false), ("a", true), ("a/c/d", true), ("a/b", false), ("ab", false)] {
             assert_eq!(folders.of(folder).frozen.unsupported, expect, "{folder}");
         }

@@ -6,7 +6,7 @@
 
 use crate::plan::LoadedFile;
 use crate::shell::{Builtins, ExternalBuiltin, ExternalCall, Input};
-use runproof_directives::check::{CheckFile, Report, Subject, program};
+use runproof_directives::check::{CheckFile, Report, Subject, Wording, program};
 use runproof_directives::patterns::only_checks;
 use runproof_directives::{Source, Span};
 use std::io::{self, Read as _};
@@ -71,7 +71,7 @@ impl ExternalBuiltin for FileCheck {
         }
         let mut stdin = Some(stdin);
         let (mut own, mut input) = (false, Vec::new());
-        let finished = program(&arguments, |name| match name {
+        let finished = program(Wording::Own, &arguments, |name| match name {
             None => {
                 let bytes = stdin.take().map_or_else(|| Ok(Vec::new()), Input::read_all)?;
                 input.clone_from(&bytes);
@@ -87,8 +87,8 @@ impl ExternalBuiltin for FileCheck {
             }
         });
         // A reader that went away (`| head`) is no failure of the matcher.
-        let _ = stdout.write_all(finished.stdout.as_bytes());
-        let _ = stderr.write_all(finished.stderr.as_bytes());
+        let _ = stdout.write_all(&finished.stdout);
+        let _ = stderr.write_all(&finished.stderr);
         if let (true, Some(matched)) = (own, finished.matched) {
             let (file, report) = *matched;
             let mut kept = keep(&self.checks, &file, &report, &input);

@@ -78,6 +78,10 @@ pub struct Options {
     pub reproduce_by_name: bool,
 }
 
+/// An output that is left for the next test's checks is at most this long, bytes: a match that fails costs more than one
+/// that holds, and what is too weak to reject a long output is so for a short one.
+const FOREIGN_BYTES: usize = 4 << 10;
+
 /// Suite, file, target and line of an `EXPECT(identical)`.
 type Identical = (usize, usize, Target, u32);
 
@@ -406,7 +410,7 @@ impl<'a> Run<'a> {
 
     /// Leaves what checks accepted for the next test, and keeps it if everything is kept.
     fn leave(&self, trial: Trial) {
-        if !trial.output.is_empty() {
+        if !trial.output.is_empty() && trial.output.len() <= FOREIGN_BYTES {
             let newest = (trial.file.clone(), trial.output.clone());
             self.foreign.lock().unwrap_or_else(PoisonError::into_inner).insert(trial.suite, newest);
         }

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// Output that is compared, bytes; a longer one is kept whole in the bundle and does not hold.
 const COMPARED_BYTES: u64 = 64 << 20;
-/// Output that is kept to try on the next test's checks, bytes.
-const FOREIGN_BYTES: u64 = 64 << 10;
+/// Outputs that are tried on checks are at most this long, bytes.
+const TRIED_BYTES: usize = 64 << 10;
 
 /// What came of one command step.
 pub struct Ran {
@@ -248,7 +248,7 @@ impl Steps<'_, '_> {
             let line = checks.directives().iter().map(|d| d.line).find(|line| *line > 0);
             trials.push(trial(Oracle::Checks(checks), line.unwrap_or(step.line), input));
         }
-        trials.retain(|t| t.output.len() as u64 <= FOREIGN_BYTES);
+        trials.retain(|t| t.output.len() <= TRIED_BYTES);
         trials
     }
 

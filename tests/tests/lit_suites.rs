@@ -1,0 +1,222 @@
+//! Suites in lit's dialect that need no Python: a `runproof.toml`, lit's verdicts, baselines, and `migrate` where lit is installed.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "test code: clippy sees only the test functions themselves as such")]
+
+mod bed;
+
+use bed::Bed;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::Command;
+
+const CONFIG: &str = r#"
+[suite]
+name = "S"
+dialect = "lit"
+
+[lit.config]
+suffixes = [".t"]
+excludes = ["Inputs"]
+timeout = 5
+
+[[lit.folder]]
+paths = ["off"]
+unsupported = true
+
+[[lit.folder]]
+paths = ["more"]
+more_features = ["here"]
+last_substitutions = [["%here", "true"]]
+
+[features]
+asserts = true
+
+[tools]
+lister = "/bin/ls"
+
+[substitutions]
+"%greet" = "echo hello"
+"%greeter" = "echo never reached: a longer name goes first"
+"#;
+
+/// File, content, lit's verdict. Each row is one rule; the verdicts are those of lit 23.1.5 on the same files.
+const TESTS: &[(&str, &str, &str)] = &[
+    ("and.t", "RUN: false && true\n", "FAIL"),
+    ("allow.t", "ALLOW_RETRIES: 2\nRUN: test -e %t.again || (touch %t.again && false)\n", "UNRESOLVED"),
+    ("anywhere.t", "see DO-NOT-RUN: false\n", "FAIL"),
+    ("background.t", "RUN: true & true\n", "UNRESOLVED"),
+    ("bang.t", "RUN: ! false\n", "PASS"),
+    ("bang-crash.t", "RUN: ! sh -c 'kill -SEGV $$'\n", "PASS"),
+    ("cat.t", "RUN: cat %s | FileCheck %s\nCHECK: RUN\n", "PASS"),
+    ("cd-nowhere.t", "RUN: cd nowhere\n", "PASS"),
+    ("cd-nowhere-and.t", "RUN: cd nowhere && ls\n", "FAIL"),
+    ("comment.t", "RUN: echo a # b | FileCheck %s\nCHECK: a # b\n", "PASS"),
+    ("count.t", "RUN: printf 'a\\nb' | count 2\n", "PASS"),
+    ("define.t", "DEFINE: %{x} = echo two\nRUN: %{x} | FileCheck %s\nREDEFINE: %{x} = false\nCHECK: two\n", "PASS"),
+    ("define-twice.t", "DEFINE: %{x} = a\nDEFINE: %{x} = b\nRUN: true\n", "UNRESOLVED"),
+    ("diff.t", "RUN: echo a > %t.a\nRUN: echo b > %t.b\nRUN: not diff %t.a %t.b\n", "PASS"),
+    ("dollar.t", "RUN: echo $HOME | FileCheck %s\nCHECK: {{^[$]HOME$}}\n", "PASS"),
+    ("end.t", "RUN: true\nEND.\nRUN: false\n", "PASS"),
+    ("env.t", "RUN: env A=b sh -c 'test $A = b'\n", "PASS"),
+    ("export.t", "RUN: export A=b && sh -c 'test $A = b'\n", "PASS"),
+    ("flaky.t", "ALLOW_RETRIES: 1\nRUN: sh -c 'if [ -e %t.again ]; then exit 0; else touch %t.again; exit 1; fi'\n", "FLAKYPASS"),
+    ("greet.t", "RUN: %greet | FileCheck %s\nRUN: %greeter | FileCheck %s --check-prefix=NEVER\nCHECK: hello\nNEVER: never reached\n", "PASS"),
+    ("if.t", "RUN: %if asserts %{ true %} %else %{ false %}\n", "PASS"),
+    ("line.t", "RUN: echo %(line) | FileCheck %s\nCHECK: {{^1$}}\n", "PASS"),
+    ("lister.t", "RUN: lister -d / | FileCheck %s\nCHECK: {{^/$}}\n", "PASS"),
+    ("more/here.t", "RUN: %here\nREQUIRES: here\n", "PASS"),
+    ("no-here.t", "RUN: true\nREQUIRES: here\n", "UNSUPPORTED"),
+    ("no-run.t", "CHECK: x\n", "UNRESOLVED"),
+    ("not.t", "RUN: not false\n", "PASS"),
+    ("not-crash.t", "RUN: not --crash sh -c 'kill -ABRT $$'\n", "PASS"),
+    ("not-crash-fail.t", "RUN: not --crash false\n", "FAIL"),
+    ("not-missing.t", "RUN: not nosuchprogram\n", "FAIL"),
+    ("not-signal.t", "RUN: not sh -c 'kill -ABRT $$'\n", "FAIL"),
+    ("off/off.t", "RUN: false\n", "UNSUPPORTED"),
+    ("or.t", "RUN: false || true\n", "PASS"),
+    ("pipefail.t", "RUN: false | true\n", "FAIL"),
+    ("readfile.t", "RUN: echo x > %t.f\nRUN: echo %{readfile:%t.f} | FileCheck %s\nCHECK: x\n", "PASS"),
+    ("redirect-missing.t", "RUN: cat < %t.none\n", "UNRESOLVED"),
+    ("redirect-odd.t", "RUN: echo a 1> %t.f\n", "FAIL"),
+    ("requires.t", "RUN: true\nREQUIRES: nothing-declares-this\n", "UNSUPPORTED"),
+    ("split.t", "RUN: split-file %s %t\nRUN: cat %t/part | count 1\n#--- part\nx\n", "PASS"),
+    ("stderr.t", "RUN: sh -c 'echo x >&2' 2>&1 >/dev/null | FileCheck %s\nCHECK: x\n", "PASS"),
+    ("then.t", "RUN: false ; true\n", "PASS"),
+    ("timeout.t", "RUN: sleep 60\nXFAIL: *\n", "TIMEOUT"),
+    ("typo.t", "RUN: true\nXFIAL: *\n", "PASS"),
+    ("unsupported.t", "RUN: false\nUNSUPPORTED: asserts\n", "UNSUPPORTED"),
+    ("xfail.t", "RUN: false\nXFAIL: asserts\n", "XFAIL"),
+    ("xfail-missing.t", "RUN: nosuchprogram\nXFAIL: *\n", "XFAIL"),
+    ("xpass.t", "RUN: true\nXFAIL: *\n", "XPASS"),
+    ("Inputs/none.t", "RUN: false\n", ""),
+];
+
+fn read(bed: &Bed, name: &str) -> String {
+    std::fs::read_to_string(bed.root.join(name)).unwrap()
+}
+
+fn suite() -> Bed {
+    let bed = Bed::empty();
+    bed.write("runproof.toml", CONFIG.as_bytes());
+    for (name, text, _) in TESTS {
+        bed.write(name, text.as_bytes());
+    }
+    bed
+}
+
+fn expected() -> BTreeMap<String, String> {
+    let found = TESTS.iter().filter(|(.., code)| !code.is_empty());
+    found.map(|(name, _, code)| (format!("S :: {name}"), (*code).to_owned())).collect()
+}
+
+fn codes(report: &str) -> BTreeMap<String, String> {
+    let report: Value = serde_json::from_str(report).unwrap();
+    let text = |v: &Value| v.as_str().unwrap().to_owned();
+    report["tests"].as_array().unwrap().iter().map(|t| (text(&t["name"]), text(&t["code"]))).collect()
+}
+
+#[test]
+fn every_rule_gives_lits_verdict() {
+    let bed = suite();
+    let out = bed.run(&["lit", "-q", "-o", "out.json", "."]);
+    assert_eq!(out.status, Some(1), "{}", out.stderr);
+    assert_eq!(codes(&read(&bed, "out.json")), expected());
+}
+
+/// What lit's results are called in a record.
+fn state(code: &str) -> &'static str {
+    match code {
+        "PASS" => "passed",
+        "FLAKYPASS" => "flaky",
+        "XFAIL" => "xfailed",
+        "XPASS" => "xpassed",
+        "UNSUPPORTED" => "skipped",
+        "TIMEOUT" => "timed-out",
+        "UNRESOLVED" => "errored",
+        _ => "failed",
+    }
+}
+
+#[test]
+fn the_same_verdicts_stand_in_a_bundle_that_holds() {
+    let bed = suite();
+    let out = bed.run(&["test", "--run-id", "r", "--format", "json"]);
+    assert_eq!(out.status, Some(1), "{}", out.stderr);
+    let records = read(&bed, "runproof-out/r/records.jsonl");
+    let mut states: BTreeMap<String, String> = BTreeMap::new();
+    for line in records.lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        if let (Some(test), Some(state)) = (record["key"]["test"].as_str(), record["verdict"]["state"].as_str()) {
+            states.insert(format!("S :: {test}"), state.to_owned());
+        }
+    }
+    let expected: BTreeMap<String, String> =
+        expected().into_iter().map(|(name, code)| (name, state(&code).to_owned())).collect();
+    assert_eq!(states, expected);
+    let audit = bed.run(&["audit", "runproof-out/r"]);
+    assert_eq!(audit.status, Some(0), "{}", audit.stdout);
+}
+
+#[test]
+fn a_known_finding_is_listed_a_new_one_refused_and_a_gone_one_told() {
+    let bed = Bed::empty();
+    let config = "[suite]\nname = \"S\"\ndialect = \"lit\"\nstrict = true\nbaseline = \"b.tsv\"\n[lit.config]\nsuffixes = [\".t\"]\n";
+    bed.write("runproof.toml", config.as_bytes());
+    bed.write("a.t", b"# RUN: echo x | FileCheck %s\n# CHECK: x\n# CHECK-NXT: y\n");
+    let known = "a.t\tunknown-suffix\tCHECK-NXT\t1\told\t2020-01-01\n";
+    bed.write("b.tsv", known.as_bytes());
+    let out = bed.run(&["test"]);
+    let text = out.stdout.clone();
+    assert_eq!(out.status, Some(0), "{text}");
+    assert!(text.contains("1 findings (unknown-suffix 1)") && text.contains("past their review date"), "{text}");
+
+    bed.write("a.t", b"# RUN: echo x | FileCheck %s\n# CHECK: x\n# CHECK-NXT: y\n# CHECK-NXT: z\n");
+    let out = bed.run(&["test"]);
+    assert_eq!(out.status, Some(2));
+    assert!(out.stdout.contains("refused"), "{}", out.stdout);
+
+    bed.write("a.t", b"# RUN: echo x | FileCheck %s\n# CHECK: x\n");
+    let out = bed.run(&["test"]);
+    let text = out.stderr.clone();
+    assert_eq!(out.status, Some(2), "{text}");
+    assert!(text.contains("no longer found") && text.contains("take the line out"), "{text}");
+}
+
+#[test]
+fn a_folders_own_file_in_such_a_suite_is_refused() {
+    let bed = suite();
+    bed.write("more/runproof.toml", b"[features]\nlost = true\n");
+    let out = bed.run(&["lit", "."]);
+    assert_eq!(out.status, Some(2));
+    assert!(out.stderr.contains("[[lit.folder]]"));
+}
+
+#[test]
+fn a_suite_moves_over() {
+    let lit = Command::new("python3").args(["-c", "import lit"]).output();
+    if !lit.is_ok_and(|o| o.status.success()) {
+        eprintln!("NOT RUN: `migrate` against an installed lit; this machine's python3 has no lit (pip install lit)");
+        return;
+    }
+    let bed = Bed::empty();
+    let config = "import lit.formats\nconfig.name = 'Old'\nconfig.suffixes = ['.t']\nconfig.test_format = lit.formats.ShTest()\n\
+                  config.available_features.add('x')\nconfig.substitutions.append(('%say', 'echo'))\n";
+    bed.write("lit.cfg.py", config.as_bytes());
+    bed.write("a.t", b"# RUN: %say hello | FileCheck %s\n# CHECK: hello\n# CHECK-NXT: y\n");
+    bed.write("b.t", b"# RUN: false\n# REQUIRES: y\n");
+    bed.write("sub/lit.local.cfg", b"config.available_features.add('y')\n");
+    bed.write("sub/c.t", b"# RUN: true\n# REQUIRES: y\n");
+    let out = bed.run(&["migrate", "."]);
+    let text = out.stdout.clone();
+    assert_eq!(out.status, Some(0), "{text}{}", out.stderr);
+    assert!(text.contains("3 tests, 2 configurations of folders, 1 known findings"), "{text}");
+    assert!(text.contains("3 of 3 tests agree"), "{text}");
+    assert!(read(&bed, "baseline.tsv").contains("a.t\tunknown-suffix\tCHECK-NXT\t1\t"));
+    let out = bed.run(&["test"]);
+    assert_eq!(out.status, Some(0), "{}", out.stdout);
+
+    bed.write("runproof.toml", b"[suite]\nname = \"mine\"\nfiles = [\"*.t\"]\n");
+    let out = bed.run(&["migrate", "."]);
+    assert_eq!(out.status, Some(2));
+    assert!(out.stderr.contains("is there already"));
+}
