@@ -85,7 +85,8 @@ fn ready(test: &Test) -> Option<Ready> {
 
 /// Runs a line; whether every program of it could be started. Exit statuses do not matter.
 fn run(line: &Line, test: &Ready) -> bool {
-    let all = std::iter::once(&line.first).chain(line.rest.iter().filter(|(j, _)| *j != Join::Or).map(|(_, p)| p));
+    let all =
+        std::iter::once(&line.first).chain(line.rest.iter().filter(|(j, _)| *j != Join::Or).map(|(_, p)| p));
     all.fold(true, |held, pipeline| pipeline_of(pipeline, test) && held)
 }
 
@@ -110,7 +111,9 @@ fn pipeline_of(stages: &[Words], test: &Ready) -> bool {
         }
         let Some((program, arguments)) = words.split_first() else { continue };
         let name = program.rsplit('/').next().unwrap_or(program);
-        if LEFT_OUT.contains(&name) || matches!(*program, "cd" | "mkdir" | "rm" | "export" | "pushd" | "popd" | ":") {
+        if LEFT_OUT.contains(&name)
+            || matches!(*program, "cd" | "mkdir" | "rm" | "export" | "pushd" | "popd" | ":")
+        {
             if program == &"mkdir" {
                 let _ = arguments.iter().map(|a| std::fs::create_dir_all(test.folder.join(a))).count();
             }

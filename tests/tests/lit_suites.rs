@@ -52,15 +52,27 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("cd-nowhere-and.t", "RUN: cd nowhere && ls\n", "FAIL"),
     ("comment.t", "RUN: echo a # b | FileCheck %s\nCHECK: a # b\n", "PASS"),
     ("count.t", "RUN: printf 'a\\nb' | count 2\n", "PASS"),
-    ("define.t", "DEFINE: %{x} = echo two\nRUN: %{x} | FileCheck %s\nREDEFINE: %{x} = false\nCHECK: two\n", "PASS"),
+    (
+        "define.t",
+        "DEFINE: %{x} = echo two\nRUN: %{x} | FileCheck %s\nREDEFINE: %{x} = false\nCHECK: two\n",
+        "PASS",
+    ),
     ("define-twice.t", "DEFINE: %{x} = a\nDEFINE: %{x} = b\nRUN: true\n", "UNRESOLVED"),
     ("diff.t", "RUN: echo a > %t.a\nRUN: echo b > %t.b\nRUN: not diff %t.a %t.b\n", "PASS"),
     ("dollar.t", "RUN: echo $HOME | FileCheck %s\nCHECK: {{^[$]HOME$}}\n", "PASS"),
     ("end.t", "RUN: true\nEND.\nRUN: false\n", "PASS"),
     ("env.t", "RUN: env A=b sh -c 'test $A = b'\n", "PASS"),
     ("export.t", "RUN: export A=b && sh -c 'test $A = b'\n", "PASS"),
-    ("flaky.t", "ALLOW_RETRIES: 1\nRUN: sh -c 'if [ -e %t.again ]; then exit 0; else touch %t.again; exit 1; fi'\n", "FLAKYPASS"),
-    ("greet.t", "RUN: %greet | FileCheck %s\nRUN: %greeter | FileCheck %s --check-prefix=NEVER\nCHECK: hello\nNEVER: never reached\n", "PASS"),
+    (
+        "flaky.t",
+        "ALLOW_RETRIES: 1\nRUN: sh -c 'if [ -e %t.again ]; then exit 0; else touch %t.again; exit 1; fi'\n",
+        "FLAKYPASS",
+    ),
+    (
+        "greet.t",
+        "RUN: %greet | FileCheck %s\nRUN: %greeter | FileCheck %s --check-prefix=NEVER\nCHECK: hello\nNEVER: never reached\n",
+        "PASS",
+    ),
     ("if.t", "RUN: %if asserts %{ true %} %else %{ false %}\n", "PASS"),
     ("line.t", "RUN: echo %(line) | FileCheck %s\nCHECK: {{^1$}}\n", "PASS"),
     ("lister.t", "RUN: lister -d / | FileCheck %s\nCHECK: {{^/$}}\n", "PASS"),
@@ -146,7 +158,9 @@ fn the_same_verdicts_stand_in_a_bundle_that_holds() {
     let mut states: BTreeMap<String, String> = BTreeMap::new();
     for line in records.lines() {
         let record: Value = serde_json::from_str(line).unwrap();
-        if let (Some(test), Some(state)) = (record["key"]["test"].as_str(), record["verdict"]["state"].as_str()) {
+        if let (Some(test), Some(state)) =
+            (record["key"]["test"].as_str(), record["verdict"]["state"].as_str())
+        {
             states.insert(format!("S :: {test}"), state.to_owned());
         }
     }
@@ -168,7 +182,10 @@ fn a_known_finding_is_listed_a_new_one_refused_and_a_gone_one_told() {
     let out = bed.run(&["test"]);
     let text = out.stdout.clone();
     assert_eq!(out.status, Some(0), "{text}");
-    assert!(text.contains("1 findings (unknown-suffix 1)") && text.contains("past their review date"), "{text}");
+    assert!(
+        text.contains("1 findings (unknown-suffix 1)") && text.contains("past their review date"),
+        "{text}"
+    );
 
     bed.write("a.t", b"# RUN: echo x | FileCheck %s\n# CHECK: x\n# CHECK-NXT: y\n# CHECK-NXT: z\n");
     let out = bed.run(&["test"]);
@@ -195,7 +212,9 @@ fn a_folders_own_file_in_such_a_suite_is_refused() {
 fn a_suite_moves_over() {
     let lit = Command::new("python3").args(["-c", "import lit"]).output();
     if !lit.is_ok_and(|o| o.status.success()) {
-        eprintln!("NOT RUN: `migrate` against an installed lit; this machine's python3 has no lit (pip install lit)");
+        eprintln!(
+            "NOT RUN: `migrate` against an installed lit; this machine's python3 has no lit (pip install lit)"
+        );
         return;
     }
     let bed = Bed::empty();

@@ -110,7 +110,9 @@ fn command(tokens: &mut Tokens) -> Result<Command, String> {
         Some(Token::Operator(operator, _)) => return Err(format!("unexpected `{operator}`")),
     };
     let (mut words, mut redirects) = (vec![first], Vec::new());
-    while let Some(token) = tokens.next_if(|t| !matches!(t, Token::Operator("|" | ";" | "&" | "||" | "&&", _))) {
+    while let Some(token) =
+        tokens.next_if(|t| !matches!(t, Token::Operator("|" | ";" | "&" | "||" | "&&", _)))
+    {
         match token {
             Token::Word(word) => words.push(word),
             Token::Operator(operator, number) => {
@@ -164,7 +166,13 @@ impl Lexer<'_> {
         self.at += 1;
         let operator = match c {
             ';' => ";",
-            '|' => if self.take('|')? { "||" } else { "|" },
+            '|' => {
+                if self.take('|')? {
+                    "||"
+                } else {
+                    "|"
+                }
+            }
             '&' => {
                 if self.take('&')? {
                     "&&"
@@ -309,9 +317,10 @@ mod tests {
         };
         let pipeline = |p: &Vec<Command>| p.iter().map(command).collect::<Vec<_>>().join(" | ");
         match parse(text) {
-            Ok(line) => line.rest.iter().fold(pipeline(&line.first), |all, (join, p)| {
-                format!("{all} {join:?} {}", pipeline(p))
-            }),
+            Ok(line) => line
+                .rest
+                .iter()
+                .fold(pipeline(&line.first), |all, (join, p)| format!("{all} {join:?} {}", pipeline(p))),
             Err(why) => format!("error: {why}"),
         }
     }
@@ -343,7 +352,22 @@ mod tests {
 
     #[test]
     fn lines_that_lit_cannot_read() {
-        for text in ["", "a |", "a &&", "| a", "a >", "a > ''", "''", "a x*'?'", "a && ; b", "a &", "a 'x\\", "a 'open", "a \"x\\\"", "a b\\"] {
+        for text in [
+            "",
+            "a |",
+            "a &&",
+            "| a",
+            "a >",
+            "a > ''",
+            "''",
+            "a x*'?'",
+            "a && ; b",
+            "a &",
+            "a 'x\\",
+            "a 'open",
+            "a \"x\\\"",
+            "a b\\",
+        ] {
             assert!(show(text).starts_with("error: "), "{text}: {}", show(text));
         }
     }

@@ -133,7 +133,9 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
     if let Some((run, shards)) = shard {
         selected = part(&selected, run, shards, &notes);
         if selected.is_empty() {
-            eprintln!("warning: shard does not contain any tests.  Consider decreasing the number of shards.");
+            eprintln!(
+                "warning: shard does not contain any tests.  Consider decreasing the number of shards."
+            );
             return Ok(0);
         }
     }
@@ -304,11 +306,17 @@ fn list(tests: &[Test], args: &LitArgs) -> Result<u8, Stop> {
 fn used_features(tests: &[Test]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for test in tests {
-        let file = std::fs::read(test.source()).ok().and_then(|bytes| runproof_directives::lit::scan_without_script(&bytes).ok());
+        let file = std::fs::read(test.source())
+            .ok()
+            .and_then(|bytes| runproof_directives::lit::scan_without_script(&bytes).ok());
         let Some(file) = file else { continue };
         let lists = [&file.requires, &file.unsupported, &file.xfails];
         names.extend(
-            lists.into_iter().flatten().filter(|e| *e != "*").flat_map(|e| runproof_directives::lit::mentioned(e)),
+            lists
+                .into_iter()
+                .flatten()
+                .filter(|e| *e != "*")
+                .flat_map(|e| runproof_directives::lit::mentioned(e)),
         );
     }
     names
@@ -416,8 +424,8 @@ fn run_tests(
     groups: BTreeMap<String, usize>,
     coverage: bool,
 ) -> Result<Done, Stop> {
-    let interrupt = Interrupt::on_signals()
-        .map_err(|e| Stop::Usage(format!("signals cannot be handled: {e}")))?;
+    let interrupt =
+        Interrupt::on_signals().map_err(|e| Stop::Usage(format!("signals cannot be handled: {e}")))?;
     let tmp = match std::env::var_os("LIT_PRESERVES_TMP") {
         Some(_) => None,
         None => Some(

@@ -160,7 +160,11 @@ fn listed(suite: &crate::plan::LoadedSuite) -> Option<String> {
     }
     let total: usize = counts.values().sum();
     let due = suite.baseline.as_ref().map_or(0, |b| b.due(crate::suite::baseline::today()));
-    let due = if due > 0 { format!("; {due} lines of the baseline are past their review date") } else { String::new() };
+    let due = if due > 0 {
+        format!("; {due} lines of the baseline are past their review date")
+    } else {
+        String::new()
+    };
     let codes: Vec<String> = counts.iter().map(|(code, n)| format!("{code} {n}")).collect();
     (total > 0).then(|| {
         let name = &suite.suite.name;

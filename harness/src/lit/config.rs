@@ -189,7 +189,15 @@ pub struct Test {
 impl Test {
     /// A test as the suite has it.
     pub fn new(suite: Arc<SuiteInfo>, path: String, config: Arc<Config>) -> Self {
-        Self { suite, path, config, xfails: Vec::new(), xfail_not: false, unsupported: false, unsupported_not: false }
+        Self {
+            suite,
+            path,
+            config,
+            xfails: Vec::new(),
+            xfail_not: false,
+            unsupported: false,
+            unsupported_not: false,
+        }
     }
 
     /// `SUITE :: path`.

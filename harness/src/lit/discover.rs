@@ -113,7 +113,9 @@ fn home(folder: &Path) -> Home {
         Ok(text) if has(&text, "name", "=") || has(&text, "files", "=") => Home::Strict,
         Ok(_) => Home::Folder,
         // A test that is named by its path is no folder.
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Home::No,
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            Home::No
+        }
         Err(_) => Home::Lit,
     }
 }
@@ -239,9 +241,11 @@ impl FrozenSuite {
                 }
                 Some((place, Home::Folder)) => {
                     let file = place.join(config::FILE);
-                    let text = format!("`{}` has no effect: it lies in a suite in lit's dialect", show(&file));
-                    let problem = Problem::new("bad-config", text)
-                        .help("write what differs in that folder under `[[lit.folder]]` of the suite's own file");
+                    let text =
+                        format!("`{}` has no effect: it lies in a suite in lit's dialect", show(&file));
+                    let problem = Problem::new("bad-config", text).help(
+                        "write what differs in that folder under `[[lit.folder]]` of the suite's own file",
+                    );
                     return Err(NoAnswer::Problems(vec![problem]));
                 }
                 // A suite of its own: it is run when it is named.

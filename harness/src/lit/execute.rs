@@ -197,7 +197,9 @@ pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome>
         }
         Format::Executable => plain(test, executable(test, number, context))?,
         Format::Python { class } => {
-            let why = format!("Tests of the format `{class}` are run by Python code of their suite, which only lit can call.\n");
+            let why = format!(
+                "Tests of the format `{class}` are run by Python code of their suite, which only lit can call.\n"
+            );
             Outcome::new(Code::Unresolved, why)
         }
     };
@@ -297,55 +299,52 @@ pub(super) fn environment(test: &Test, context: &Context) -> BTreeMap<String, St
 
 /// Whether a test is not for this place.
 fn gate(test: &Test, file: &LitFile) -> Result<Option<Outcome>, String> {
-        let frozen = &test.config.frozen;
-        let missing = |features: &std::collections::BTreeSet<String>| -> Result<Vec<String>, String> {
-            let mut missing = Vec::new();
-            for item in &file.requires {
-                let holds = evaluate(item, features).map_err(|e| format!("Error in REQUIRES list:\n{e}"))?;
-                if !holds {
-                    missing.push(item.clone());
-                }
-            }
-            Ok(missing)
-        };
-        let unsupported = |text: String| Outcome::new(Code::Unsupported, text);
-        let absent = missing(&frozen.features)?;
-        if !absent.is_empty() {
-            let text =
-                format!("Test requires the following unavailable features: {}", absent.join(", "));
-            return Ok(Some(Outcome { missing: absent, ..unsupported(text) }));
-        }
-        let mut present = Vec::new();
-        if !test.unsupported_not {
-            if test.unsupported {
-                present.push("lit-unsupported-marker".to_owned());
-            }
-            for item in &file.unsupported {
-                let holds = evaluate(item, &frozen.features);
-                if holds.map_err(|e| format!("Error in UNSUPPORTED list:\n{e}"))? {
-                    present.push(item.clone());
-                }
+    let frozen = &test.config.frozen;
+    let missing = |features: &std::collections::BTreeSet<String>| -> Result<Vec<String>, String> {
+        let mut missing = Vec::new();
+        for item in &file.requires {
+            let holds = evaluate(item, features).map_err(|e| format!("Error in REQUIRES list:\n{e}"))?;
+            if !holds {
+                missing.push(item.clone());
             }
         }
-        if !present.is_empty() {
+        Ok(missing)
+    };
+    let unsupported = |text: String| Outcome::new(Code::Unsupported, text);
+    let absent = missing(&frozen.features)?;
+    if !absent.is_empty() {
+        let text = format!("Test requires the following unavailable features: {}", absent.join(", "));
+        return Ok(Some(Outcome { missing: absent, ..unsupported(text) }));
+    }
+    let mut present = Vec::new();
+    if !test.unsupported_not {
+        if test.unsupported {
+            present.push("lit-unsupported-marker".to_owned());
+        }
+        for item in &file.unsupported {
+            let holds = evaluate(item, &frozen.features);
+            if holds.map_err(|e| format!("Error in UNSUPPORTED list:\n{e}"))? {
+                present.push(item.clone());
+            }
+        }
+    }
+    if !present.is_empty() {
+        let text =
+            format!("Test does not support the following features and/or targets: {}", present.join(", "));
+        return Ok(Some(unsupported(text)));
+    }
+    if !frozen.limit_to_features.is_empty() {
+        let rest = frozen.features.difference(&frozen.limit_to_features).cloned().collect();
+        if missing(&rest)?.is_empty() {
+            let limits: Vec<&str> = frozen.limit_to_features.iter().map(String::as_str).collect();
             let text = format!(
-                "Test does not support the following features and/or targets: {}",
-                present.join(", ")
+                "Test does not require any of the features specified in limit_to_features: {}",
+                limits.join(", ")
             );
             return Ok(Some(unsupported(text)));
         }
-        if !frozen.limit_to_features.is_empty() {
-            let rest = frozen.features.difference(&frozen.limit_to_features).cloned().collect();
-            if missing(&rest)?.is_empty() {
-                let limits: Vec<&str> = frozen.limit_to_features.iter().map(String::as_str).collect();
-                let text = format!(
-                    "Test does not require any of the features specified in limit_to_features: {}",
-                    limits.join(", ")
-                );
-                return Ok(Some(unsupported(text)));
-            }
-        }
-        Ok(None)
+    }
+    Ok(None)
 }
 
 /// A file with `RUN` lines.
@@ -450,7 +449,9 @@ impl Own<'_> {
                 Ok(attempt) if attempt.code == Code::Fail && attempts < allowed => {}
                 Ok(attempt) => break attempt,
                 Err(Abort::Interrupted) => return None,
-                Err(Abort::Exception(why) | Abort::Error { message: why, .. }) => return Some(exception(&why)),
+                Err(Abort::Exception(why) | Abort::Error { message: why, .. }) => {
+                    return Some(exception(&why));
+                }
             }
         };
         let code = if attempts > 1 && last.code == Code::Pass { Code::FlakyPass } else { last.code };
@@ -648,8 +649,7 @@ pub fn retries(file: &LitFile, frozen: &Frozen) -> u32 {
 
 /// The result of a test at which lit itself fails.
 fn exception(why: &str) -> Outcome {
-    let text =
-        format!("Exception during script execution:\nTraceback (most recent call last):\n{why}\n\n");
+    let text = format!("Exception during script execution:\nTraceback (most recent call last):\n{why}\n\n");
     Outcome::new(Code::Unresolved, text)
 }
 

@@ -235,10 +235,7 @@ fn late(words: &[Word], cwd: &Path) -> Result<Vec<Word>, Abort> {
 }
 
 /// Applies the words of `env` or `export`, the first of `words`; what is left is the command.
-pub(super) fn update<'w>(
-    env: &mut BTreeMap<String, String>,
-    words: &'w [Word],
-) -> Result<&'w [Word], Abort> {
+pub(super) fn update<'w>(env: &mut BTreeMap<String, String>, words: &'w [Word]) -> Result<&'w [Word], Abort> {
     let mut unset = false;
     for (at, word) in words.iter().enumerate().skip(1) {
         let Word::Text(text) = word else {
@@ -276,7 +273,9 @@ fn change(
     for word in words {
         match word {
             Word::Glob(_) if !expands => {
-                return Err(Abort::Exception("TypeError: string argument expected, got 'GlobItem'".to_owned()));
+                return Err(Abort::Exception(
+                    "TypeError: string argument expected, got 'GlobItem'".to_owned(),
+                ));
             }
             word => args.extend(glob(word, &shell.state.cwd)?),
         }
@@ -329,7 +328,8 @@ fn execute(shell: &mut Shell<'_>, stages: &mut [Stage], opened: &[Opened]) -> Re
     while done.len() < stages.len() {
         let at = done.len();
         if matches!(stages[at].runner, Runner::Builtin(_)) {
-            let (one, next) = inside(shell, &stages[at], at + 1 == stages.len(), std::mem::take(&mut input), opened)?;
+            let (one, next) =
+                inside(shell, &stages[at], at + 1 == stages.len(), std::mem::take(&mut input), opened)?;
             done.push(one);
             input = next;
         } else {

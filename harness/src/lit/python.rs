@@ -144,7 +144,8 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
     let program = if question.program.is_empty() { "lit" } else { &question.program };
     let mut tried = Vec::new();
     for python in interpreters() {
-        let mut arguments: Vec<OsString> = vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
+        let mut arguments: Vec<OsString> =
+            vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
         arguments.extend(question.arguments());
         let ran = duct::cmd(&python, arguments).stdin_null().unchecked().run();
         match ran.map(|done| done.status.code()) {
@@ -180,9 +181,16 @@ pub fn verdicts(question: &Question) -> Result<BTreeMap<String, String>, NoAnswe
     }
     let folder = tempfile::tempdir().map_err(|e| problem(format!("no temporary folder can be made: {e}")))?;
     let out = folder.path().join("results.json");
-    let script = "import sys\ntry:\n    import lit.main\nexcept ImportError:\n    sys.exit(77)\nlit.main.main()\n";
-    let mut arguments: Vec<OsString> =
-        vec!["-c".into(), script.into(), "-q".into(), "--ignore-fail".into(), "-o".into(), out.clone().into()];
+    let script =
+        "import sys\ntry:\n    import lit.main\nexcept ImportError:\n    sys.exit(77)\nlit.main.main()\n";
+    let mut arguments: Vec<OsString> = vec![
+        "-c".into(),
+        script.into(),
+        "-q".into(),
+        "--ignore-fail".into(),
+        "-o".into(),
+        out.clone().into(),
+    ];
     arguments.extend(question.arguments());
     for python in interpreters() {
         let ran = duct::cmd(&python, arguments.clone()).stdin_null().stdout_null().unchecked().run();

@@ -103,7 +103,12 @@ const GRACE: Duration = Duration::ZERO;
 /// Until a moment with the limit that it comes from, or for ever.
 pub(super) fn patience(deadline: Option<(Instant, Duration)>, interrupt: &Interrupt) -> Patience<'_> {
     let (at, limit) = deadline.unwrap_or_else(|| (Instant::now() + FOREVER, FOREVER));
-    Patience { deadline: crate::process::Deadline { at, limit }, grace: GRACE, interrupt, before_kill: &|_| {} }
+    Patience {
+        deadline: crate::process::Deadline { at, limit },
+        grace: GRACE,
+        interrupt,
+        before_kill: &|_| {},
+    }
 }
 
 impl Shell<'_> {

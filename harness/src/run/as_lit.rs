@@ -9,7 +9,9 @@ use crate::probe::command_nonce;
 use crate::report::failure::Point;
 use runproof_directives::{Source, Span};
 use runproof_evidence::bundle::{BundleError, Stream};
-use runproof_records::record::{Command, CommandRole, Declaration, Exit, Facts, Output, Record, Stage, Xfail};
+use runproof_records::record::{
+    Command, CommandRole, Declaration, Exit, Facts, Output, Record, Stage, Xfail,
+};
 use runproof_records::verdict::{EvidenceState, Fact, SkipKind, State};
 use std::path::PathBuf;
 
@@ -64,7 +66,10 @@ pub(super) fn declaration(file: &LoadedFile, test: &Test) -> Declaration {
         gates.push("UNSUPPORTED: the folder's configuration".to_owned());
     }
     if !frozen.limit_to_features.is_empty() {
-        gates.push(format!("LIMITED TO: {}", frozen.limit_to_features.iter().cloned().collect::<Vec<_>>().join(", ")));
+        gates.push(format!(
+            "LIMITED TO: {}",
+            frozen.limit_to_features.iter().cloned().collect::<Vec<_>>().join(", ")
+        ));
     }
     Declaration {
         devices: Vec::new(),
@@ -112,7 +117,9 @@ fn keep(run: &Run<'_>, item: &Item, number: u32, outcome: &Outcome) -> Result<Ke
             }
             Ok((output(&place.path, &place.name).map_err(failed)?, place.path))
         };
-        let all = |of: fn(&crate::lit::Ran) -> &Vec<u8>| line.commands.iter().flat_map(of).copied().collect::<Vec<u8>>();
+        let all = |of: fn(&crate::lit::Ran) -> &Vec<u8>| {
+            line.commands.iter().flat_map(of).copied().collect::<Vec<u8>>()
+        };
         let (stdout, out_path) = write(Stream::Stdout, &all(|r| &r.stdout))?;
         let (stderr, err_path) = write(Stream::Stderr, &all(|r| &r.stderr))?;
         let exit = exit_of(line, outcome, at + 1 == count);
@@ -229,9 +236,13 @@ fn why(record: &Record, outcome: &Outcome) -> String {
 /// What lit's account says first, behind its frame.
 fn first_words(account: &str) -> String {
     let frame = |line: &&str| {
-        line.is_empty() || *line == "--" || line.starts_with("Exit Code:") || line.starts_with("Command Output")
+        line.is_empty()
+            || *line == "--"
+            || line.starts_with("Exit Code:")
+            || line.starts_with("Command Output")
     };
     let skipped = ["Exception during", "Traceback"];
-    let mut lines = account.lines().map(str::trim).filter(|l| !frame(l) && !skipped.iter().any(|s| l.starts_with(s)));
+    let mut lines =
+        account.lines().map(str::trim).filter(|l| !frame(l) && !skipped.iter().any(|s| l.starts_with(s)));
     lines.next().unwrap_or("no account").trim_start_matches("# ").to_owned()
 }

@@ -139,12 +139,9 @@ fn is_cargo_target(path: &Path) -> bool {
 fn is_suite_root(path: &Path) -> bool {
     match std::fs::read_to_string(path) {
         Ok(text) => match text.parse::<toml::Table>() {
-            Ok(table) => table
-                .get("suite")
-                .and_then(toml::Value::as_table)
-                .is_none_or(|s| {
-                    s.contains_key("name") || s.contains_key("files") || s.contains_key("dialect") || s.is_empty()
-                }),
+            Ok(table) => table.get("suite").and_then(toml::Value::as_table).is_none_or(|s| {
+                s.contains_key("name") || s.contains_key("files") || s.contains_key("dialect") || s.is_empty()
+            }),
             Err(_) => true,
         },
         Err(e) => e.kind() != std::io::ErrorKind::NotFound,
