@@ -1,8 +1,9 @@
 //! One test: read, decided, run, given lit's result.
 
 use super::config::{Format, Frozen, Test};
-use super::googletest::{self, Case, How};
+use super::googletest::{self, How};
 use super::log::{LineRan, Log};
+use super::outcome::{Code, Outcome};
 use super::shell::{Abort, Shell, State};
 use crate::process::{End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
@@ -14,127 +15,6 @@ use std::time::{Duration, Instant};
 
 /// Characters of an output that are shown when nothing is said.
 pub const OUTPUT_LIMIT: usize = 10_240;
-
-/// A result of lit's, in the order in which lit lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Code {
-    /// Left out by a filter.
-    Excluded,
-    /// Not reached.
-    Skipped,
-    /// Not for this place.
-    Unsupported,
-    /// Passed.
-    Pass,
-    /// Passed after it had failed.
-    FlakyPass,
-    /// Failed, as expected.
-    Xfail,
-    /// It could not be decided.
-    Unresolved,
-    /// Ended at the limit.
-    Timeout,
-    /// Failed.
-    Fail,
-    /// Passed against expectation.
-    Xpass,
-}
-
-impl Code {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Excluded,
-        Self::Skipped,
-        Self::Unsupported,
-        Self::Pass,
-        Self::FlakyPass,
-        Self::Xfail,
-        Self::Unresolved,
-        Self::Timeout,
-        Self::Fail,
-        Self::Xpass,
-    ];
-
-    /// As in result lines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Excluded => "EXCLUDED",
-            Self::Skipped => "SKIPPED",
-            Self::Unsupported => "UNSUPPORTED",
-            Self::Pass => "PASS",
-            Self::FlakyPass => "FLAKYPASS",
-            Self::Xfail => "XFAIL",
-            Self::Unresolved => "UNRESOLVED",
-            Self::Timeout => "TIMEOUT",
-            Self::Fail => "FAIL",
-            Self::Xpass => "XPASS",
-        }
-    }
-
-    /// As in the summary.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Excluded => "Excluded",
-            Self::Skipped => "Skipped",
-            Self::Unsupported => "Unsupported",
-            Self::Pass => "Passed",
-            Self::FlakyPass => "Passed With Retry",
-            Self::Xfail => "Expectedly Failed",
-            Self::Unresolved => "Unresolved",
-            Self::Timeout => "Timed Out",
-            Self::Fail => "Failed",
-            Self::Xpass => "Unexpectedly Passed",
-        }
-    }
-
-    /// Whether it fails the run.
-    pub const fn is_failure(self) -> bool {
-        matches!(self, Self::Unresolved | Self::Timeout | Self::Fail | Self::Xpass)
-    }
-}
-
-/// How a test came out.
-#[derive(Debug)]
-pub struct Outcome {
-    /// lit's result.
-    pub code: Code,
-    /// The account that lit shows.
-    pub output: String,
-    /// How often it was run.
-    pub attempts: u32,
-    /// How often it might have been.
-    pub allowed: u32,
-    /// How long it took.
-    pub elapsed: Duration,
-    /// Features that it requires and that are missing.
-    pub missing: Vec<String>,
-    /// What stands in its place in lists and reports: the cases of a program that ran to its end.
-    pub cases: Option<Vec<Case>>,
-    /// What was run, when it is kept.
-    pub lines: Vec<LineRan>,
-    /// Exit status of the script.
-    pub status: i32,
-    /// Seconds that it could take; 0 for no limit.
-    pub limit: u64,
-}
-
-impl Outcome {
-    /// One without an attempt.
-    pub fn new(code: Code, output: impl Into<String>) -> Self {
-        Self {
-            code,
-            output: output.into(),
-            attempts: 1,
-            allowed: 1,
-            elapsed: Duration::ZERO,
-            missing: Vec::new(),
-            cases: None,
-            lines: Vec::new(),
-            status: 0,
-            limit: 0,
-        }
-    }
-}
 
 /// What all tests of a run share.
 #[derive(Debug)]

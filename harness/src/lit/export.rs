@@ -1,7 +1,7 @@
 //! Reports in the formats that lit writes.
 
 use super::config::Test;
-use super::execute::{Code, Outcome};
+use super::outcome::{Code, Outcome};
 use base64::Engine as _;
 use runproof_directives::lit::LIT_VERSION;
 use serde_json::{Value, json};

@@ -2,7 +2,8 @@
 //! each case takes its place in lists and reports.
 
 use super::config::{Format, Test};
-use super::execute::{Code, Context, Outcome, expected_to_fail};
+use super::execute::{Context, expected_to_fail};
+use super::outcome::{Code, Outcome};
 use super::pipeline::{Program, program};
 use super::shell::Abort;
 use crate::process::End;

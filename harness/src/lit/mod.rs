@@ -14,6 +14,7 @@ pub mod frozen_suite;
 mod getopt;
 pub mod googletest;
 mod log;
+mod outcome;
 mod pipeline;
 pub mod python;
 mod readfile;
@@ -25,6 +26,7 @@ mod split_file;
 pub mod times;
 
 pub use config::{Config, Format, SuiteInfo, Test};
-pub use execute::{Code, Context, Outcome};
+pub use execute::Context;
 pub use log::LineRan;
+pub use outcome::{Code, Outcome};
 pub use shell::Ran;

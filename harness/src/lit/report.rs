@@ -1,7 +1,7 @@
 //! lit's result lines, summary and lists.
 
 use super::config::Test;
-use super::execute::{Code, Outcome};
+use super::outcome::{Code, Outcome};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write};
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! Runs tests side by side and hands each outcome on as it comes.
 
 use super::config::Test;
-use super::execute::{Context, Outcome, execute};
+use super::execute::{Context, execute};
+use super::outcome::Outcome;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
