@@ -36,7 +36,7 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
     let jobs = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, usize::from);
     run.all(jobs, &reporter);
     let mut summary = run.close()?;
-    summary.notes = notes(&setup);
+    summary.notes.extend(notes(&setup));
     summary.exit_only = exit_only(&setup);
     judge(&mut summary, args);
     match Bundle::open(run.bundle()) {

@@ -3,15 +3,19 @@
 use super::config::{Format, Frozen, Test};
 use super::googletest::{self, How};
 use super::log::{LineRan, Log};
-use super::outcome::{Code, Outcome};
+use super::outcome::{Code, Outcome, Trap};
 use super::shell::{Abort, Shell, State};
 use crate::process::{End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
 use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan, scan_without_script};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
+
+/// A name that looks like a substitution.
+static UNKNOWN: LazyLock<regex::Regex> =
+    LazyLock::new(|| regex::Regex::new(r"%\{[a-zA-Z_/][-\w:/]*\}").expect("a fixed pattern"));
 
 /// Characters of an output that are shown when nothing is said.
 pub const OUTPUT_LIMIT: usize = 10_240;
@@ -162,6 +166,11 @@ fn as_expected(mut outcome: Outcome, expected: bool) -> Outcome {
         Code::Fail if expected => Code::Xfail,
         other => other,
     };
+    if outcome.code != Code::Xfail {
+        // They are about expected failures only.
+        outcome.traps.remove(&Trap::XfailNotStarted);
+        outcome.traps.remove(&Trap::XfailCrash);
+    }
     outcome
 }
 
@@ -180,7 +189,7 @@ pub(super) fn environment(test: &Test, context: &Context) -> BTreeMap<String, St
 /// Whether a test is not for this place.
 fn gate(test: &Test, file: &LitFile) -> Result<Option<Outcome>, String> {
     let frozen = &test.config.frozen;
-    let missing = |features: &std::collections::BTreeSet<String>| -> Result<Vec<String>, String> {
+    let missing = |features: &BTreeSet<String>| -> Result<Vec<String>, String> {
         let mut missing = Vec::new();
         for item in &file.requires {
             let holds = evaluate(item, features).map_err(|e| format!("Error in REQUIRES list:\n{e}"))?;
@@ -244,6 +253,7 @@ struct Attempt {
     log: String,
     stderr: String,
     lines: Vec<LineRan>,
+    traps: BTreeSet<Trap>,
 }
 
 impl Own<'_> {
@@ -346,7 +356,11 @@ impl Own<'_> {
             }
         }
         let (lines, status, limit) = (last.lines, last.status, frozen.timeout);
-        Some(Outcome { attempts, allowed, lines, status, limit, ..Outcome::new(code, output) })
+        let mut traps = last.traps;
+        if status < 0 && last.timeout.is_none() {
+            traps.insert(Trap::XfailCrash);
+        }
+        Some(Outcome { attempts, allowed, lines, traps, status, limit, ..Outcome::new(code, output) })
     }
 
     /// Gives each command line a profile of its own.
@@ -378,6 +392,7 @@ impl Own<'_> {
                             log,
                             stderr: String::new(),
                             lines: Vec::new(),
+                            traps: BTreeSet::new(),
                         });
                     }
                 },
@@ -402,6 +417,7 @@ impl Own<'_> {
                 limits: Limits::default(),
                 limited: false,
                 left: Vec::new(),
+                traps: BTreeSet::new(),
             },
             scope: None,
             marker: &marker,
@@ -429,10 +445,18 @@ impl Own<'_> {
             }
         }
         let timed_out = shell.timed_out;
+        let unknown =
+            |line: &&String| UNKNOWN.find_iter(line).any(|m| !m.as_str().starts_with("%{readfile:"));
+        if script.iter().any(|line| unknown(&line)) {
+            shell.state.traps.insert(Trap::UnknownSubstitution);
+        }
         if let Some(scope) = shell.scope.take() {
             let leftovers = scope.sweep(timed_out || !matches!(status, Ok(Some(_))));
-            drop(leftovers);
+            if !leftovers.is_empty() {
+                shell.state.traps.insert(Trap::LeftBehind);
+            }
         }
+        let mut traps = std::mem::take(&mut shell.state.traps);
         let status = match status {
             Ok(status) => status,
             Err(Abort::Error { words, message }) => {
@@ -445,19 +469,20 @@ impl Own<'_> {
                     ..super::shell::Ran::default()
                 };
                 log.ran(ran);
+                traps.insert(Trap::XfailNotStarted);
                 Some(127)
             }
             Err(other) => return Err(other),
         };
         let code = match status {
-            Some(0) if !timed_out => Code::Pass,
+            // Also at the limit: what has ended well in time has.
             Some(0) => Code::Pass,
             _ if timed_out => Code::Timeout,
             _ => Code::Fail,
         };
         let timeout = timed_out.then_some(frozen.timeout);
         let status = status.unwrap_or(-9);
-        Ok(Attempt { code, status, timeout, log: log.text, stderr: String::new(), lines: log.lines })
+        Ok(Attempt { code, status, timeout, log: log.text, stderr: String::new(), lines: log.lines, traps })
     }
 
     /// Hands the script to a real shell.
@@ -518,6 +543,7 @@ impl Own<'_> {
             log: text(&done.stdout),
             stderr: text(&done.stderr),
             lines: Vec::new(),
+            traps: BTreeSet::new(),
         })
     }
 }

@@ -28,5 +28,5 @@ pub mod times;
 pub use config::{Config, Format, SuiteInfo, Test};
 pub use execute::Context;
 pub use log::LineRan;
-pub use outcome::{Code, Outcome};
+pub use outcome::{Code, Outcome, Trap};
 pub use shell::Ran;

@@ -2,6 +2,7 @@
 
 use super::googletest::Case;
 use super::log::LineRan;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// A result of lit's, in the order in which lit lists them.
@@ -82,6 +83,42 @@ impl Code {
     }
 }
 
+/// A place where lit's rules hide what went wrong. The verdict is lit's all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trap {
+    /// `cd` into a folder that is not there succeeds.
+    CdNowhere,
+    /// Under `ulimit` a death by a signal is an exit status, and `not` takes it for the failure that is expected.
+    CrashUnderLimit,
+    /// `XFAIL` is content with a program that could not be started.
+    XfailNotStarted,
+    /// `XFAIL` is content with a crash.
+    XfailCrash,
+    /// A `%{name}` that nothing defines is an argument.
+    UnknownSubstitution,
+    /// A failure before `;` is forgotten.
+    Forgotten,
+    /// A process outlived its test, which lit does not see.
+    LeftBehind,
+}
+
+impl Trap {
+    /// What happened, for a list of tests.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::CdNowhere => "`cd` into a folder that does not exist, which lit lets succeed",
+            Self::CrashUnderLimit => {
+                "a crash under `ulimit`, which `not` takes for the failure that is expected"
+            }
+            Self::XfailNotStarted => "XFAIL held because a program could not be started",
+            Self::XfailCrash => "XFAIL held because of a crash",
+            Self::UnknownSubstitution => "a `%{name}` that nothing defines was handed on as it is",
+            Self::Forgotten => "a failure before `;`, which lit forgets",
+            Self::LeftBehind => "a process that outlived its test and was ended",
+        }
+    }
+}
+
 /// How a test came out.
 #[derive(Debug)]
 pub struct Outcome {
@@ -101,6 +138,8 @@ pub struct Outcome {
     pub cases: Option<Vec<Case>>,
     /// What was run, when it is kept.
     pub lines: Vec<LineRan>,
+    /// Where lit's rules may have hidden something.
+    pub traps: BTreeSet<Trap>,
     /// Exit status of the script.
     pub status: i32,
     /// Seconds that it could take; 0 for no limit.
@@ -119,6 +158,7 @@ impl Outcome {
             missing: Vec::new(),
             cases: None,
             lines: Vec::new(),
+            traps: BTreeSet::new(),
             status: 0,
             limit: 0,
         }

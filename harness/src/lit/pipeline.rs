@@ -2,6 +2,7 @@
 //! ended, on what that has written.
 
 use super::builtin::{self, Builtin, Call, StateBuiltin};
+use super::outcome::Trap;
 use super::readfile;
 use super::redirect::{Opened, Streams, Target, redirect};
 use super::shell::{Abort, Ran, Shell, State, glob, normal, patience, shown};
@@ -441,7 +442,7 @@ fn programs(
             if end == End::Interrupted {
                 Err(Abort::Interrupted)
             } else {
-                collect(shell, &running, started, captures, to == stages.len())
+                collect(shell, &stages[from..to], &running, started, captures, to == stages.len())
             }
         }
         Err(abort) => Err(abort),
@@ -581,7 +582,8 @@ fn stdio(input: Input, folder: &Path) -> io::Result<Stdio> {
 }
 
 fn collect(
-    shell: &Shell<'_>,
+    shell: &mut Shell<'_>,
+    verdicts: &[Stage],
     running: &[Running],
     started: Vec<Started>,
     mut captures: Vec<Capture>,
@@ -592,7 +594,11 @@ fn collect(
     let mut next = Input::Null;
     let count = running.len();
     for (at, (process, places)) in running.iter().zip(started).enumerate() {
-        let mut one = Done { status: status(&process.exit(), shell.state.limited), ..Done::default() };
+        let exit = process.exit();
+        let mut one = Done { status: status(&exit, shell.state.limited), ..Done::default() };
+        if shell.state.limited && matches!(exit, Exit::Signal { .. }) && verdicts[at].verdict.nots > 0 {
+            shell.state.traps.insert(Trap::CrashUnderLimit);
+        }
         one.stderr = places.stderr.map(&mut take).unwrap_or_default();
         let stdout = places.stdout.map(&mut take);
         if at + 1 == count && !last {

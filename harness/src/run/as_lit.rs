@@ -14,6 +14,7 @@ use runproof_records::record::{
 };
 use runproof_records::verdict::{EvidenceState, Fact, SkipKind, State};
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 /// How often a test is run again when it fails.
 pub(super) fn retries_of(file: &LoadedFile, test: &Test) -> u32 {
@@ -30,6 +31,12 @@ pub(super) fn run(run: &Run<'_>, item: &Item, test: &Test, number: u32) -> Resul
     let started = clock::now();
     let index = run.plan.items.binary_search_by(|i| i.key.cmp(&item.key)).unwrap_or_default();
     let outcome = execute::execute(test, index, &run.lit).ok_or(Stopped::Interrupted)?;
+    if !outcome.traps.is_empty() {
+        let mut traps = run.traps.lock().unwrap_or_else(PoisonError::into_inner);
+        for trap in &outcome.traps {
+            traps.entry(*trap).or_default().insert(crate::report::id(&item.key));
+        }
+    }
     let mut record = blank(run, item, number, started);
     record.ended = clock::now();
     let Kept { commands, last } = keep(run, item, number, &outcome)?;
