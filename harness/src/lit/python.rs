@@ -193,7 +193,8 @@ pub fn verdicts(question: &Question) -> Result<BTreeMap<String, String>, NoAnswe
     ];
     arguments.extend(question.arguments());
     for python in interpreters() {
-        let ran = duct::cmd(&python, arguments.clone()).stdin_null().stdout_null().stderr_null().unchecked().run();
+        let ran =
+            duct::cmd(&python, arguments.clone()).stdin_null().stdout_null().stderr_null().unchecked().run();
         match ran.map(|done| done.status.code()) {
             Ok(Some(NO_LIT)) | Err(_) => {}
             Ok(_) if out.is_file() => {

@@ -152,7 +152,8 @@ pub fn text<'f>(
 fn count(file: &Source, findings: &[Finding]) -> BTreeMap<Key, usize> {
     let mut counts = BTreeMap::new();
     for finding in findings.iter().filter(|f| f.severity != Severity::Note) {
-        *counts.entry(key(file, finding)).or_default() += 1;
+        // One finding may be about many lines.
+        *counts.entry(key(file, finding)).or_default() += 1 + finding.related.len();
     }
     counts
 }
