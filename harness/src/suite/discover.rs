@@ -28,6 +28,8 @@ pub struct Suite {
     pub configs: Vec<FolderConfig>,
     /// Test files relative to the root, with `/`, sorted.
     pub files: Vec<String>,
+    /// Those of `files` that are no files but cases of programs.
+    pub cases: BTreeMap<String, crate::lit::Test>,
     /// Files that neither `files` nor `exclude` claims, sorted.
     pub unclaimed: Vec<String>,
 }
@@ -190,6 +192,7 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
         name,
         configs: vec![FolderConfig { folder: String::new(), source, config }],
         files: Vec::new(),
+        cases: BTreeMap::new(),
         unclaimed: Vec::new(),
     };
     let walk = walkdir::WalkDir::new(root).into_iter().filter_entry(|e| {
@@ -251,9 +254,10 @@ fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Res
         name: name.clone(),
         configs: vec![FolderConfig { folder: String::new(), source, config }],
         files: Vec::new(),
+        cases: BTreeMap::new(),
         unclaimed: Vec::new(),
     };
-    let question = Question::default();
+    let question = Question { by_case: true, ..Question::default() };
     let info = SuiteInfo { name, source_root, exec_root };
     let problems = |no: NoAnswer| match no {
         NoAnswer::Problems(problems) => problems,
@@ -263,7 +267,12 @@ fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Res
     };
     let frozen = FrozenSuite::of(&suite, home, info, &question).map_err(problems)?;
     let found = frozen.tests("", &question).map_err(problems)?;
-    suite.files = found.tests.into_iter().filter(|t| t.suite == frozen.info).map(|t| t.path).collect();
+    for test in found.tests.into_iter().filter(|t| t.suite == frozen.info) {
+        suite.files.push(test.path.clone());
+        if test.of_program.is_some() {
+            suite.cases.insert(test.path.clone(), test);
+        }
+    }
     suite.files.sort();
     suite.lit = Some(Arc::new(frozen));
     Ok(suite)
