@@ -68,7 +68,8 @@ fn googletest(cases: &str) -> Bed {
 /// Runs the suite with a bundle; state and reason of each test. The bundle holds.
 fn states(bed: &Bed) -> BTreeMap<String, (String, String)> {
     let _ = std::fs::remove_dir_all(bed.root.join("runproof-out"));
-    let ran = bed.run(&["test", "--run-id", "r"]);
+    let ran = bed.command(&["test", "--run-id", "r"]).env("RUSTUP_AUTO_INSTALL", "0").output().unwrap();
+    let ran = bed.outcome(&ran);
     let records = std::fs::read_to_string(bed.root.join("runproof-out/r/records.jsonl"));
     let records = records.unwrap_or_else(|_| panic!("no records: {}{}", ran.stdout, ran.stderr));
     let mut states = BTreeMap::new();
@@ -150,7 +151,7 @@ fn a_listing_that_does_not_hold_is_an_error() {
 #[test]
 fn lit_sees_parts_or_whole_programs() {
     let bed = googletest("good bad left");
-    let cores = std::thread::available_parallelism().unwrap().get();
+    let cores = rustix::thread::sched_getaffinity(None).unwrap().count();
     let parts = if cores == 1 { 1 } else if cores == 2 { 2 } else { 3 };
     let listed = bed.run(&["lit", "--show-tests", "."]);
     listed.check(0, &[&format!("  g :: bin/OwnTests/0/{parts}\n")]);
@@ -203,6 +204,7 @@ mod inner { #[test] fn passes() {} }
 #[test] #[ignore = "too slow"] fn slow() { std::process::exit(7); }
 #[test] fn leaves() { std::process::exit(0); }
 #[test] fn dies() { std::process::abort(); }
+#[test] fn settings_of_the_user() { assert_eq!(std::env::var("RUSTUP_AUTO_INSTALL").unwrap(), "0"); }
 #[test] fn where_it_runs() { assert!(std::path::Path::new("here.txt").exists()); }
 "#;
 
@@ -228,17 +230,42 @@ fn rust_test_programs_are_run_case_by_case() {
         ("deps/sample/inner::passes", "passed", ""),
         ("deps/sample/leaves", "errored", "listed and not reported; the program exited 0"),
         ("deps/sample/panics", "passed", ""),
+        ("deps/sample/settings_of_the_user", "passed", ""),
         ("deps/sample/slow", "skipped", "ignored by the program: too slow"),
         ("deps/sample/where_it_runs", "passed", ""),
     ];
     check(&bed, &expect);
     assert!(!trace.exists(), "a program that is no test program was started");
 
-    let ran = bed.run(&["lit", "-v", "."]);
+    let ran = bed.command(&["lit", "-v", "."]).env("RUSTUP_AUTO_INSTALL", "0").output().unwrap();
+    let ran = bed.outcome(&ran);
     ran.check(1, &["UNSUPPORTED: r :: deps/sample/slow", "UNRESOLVED: r :: deps/sample/leaves", "PASS: r :: deps/sample/panics"]);
-    ran.check(1, &["Unsupported: 1", "Passed     : 3", "Unresolved : 2", "Failed     : 1"]);
+    ran.check(1, &["Unsupported: 1", "Passed     : 4", "Unresolved : 2", "Failed     : 1"]);
     let one = bed.run(&["lit", "-v", "deps/sample/panics"]);
     one.check(0, &["PASS: r :: deps/sample/panics (1 of 1)"]);
+}
+
+#[test]
+fn programs_of_one_name_are_told_apart_by_the_whole() {
+    let bed = Bed::empty();
+    bed.write("runproof.toml", LIBTEST.as_bytes());
+    // Marked as test programs are; they list one case and report it.
+    let text = "#!/bin/sh\n# include-ignored test-threads nocapture\nif [ $1 = --list ]; then echo 'a: test'; exit; fi\n\
+                echo 'test result: ok. 1 passed; 0 failed; 0 ignored'\n";
+    program(&bed, "deps/one-0123456789abcdef", text);
+    program(&bed, "deps/two-0000000000000000", text);
+    program(&bed, "deps/two-1111111111111111", text);
+    check(
+        &bed,
+        &[
+            ("deps/one/a", "passed", ""),
+            ("deps/two-0000000000000000/a", "passed", ""),
+            ("deps/two-1111111111111111/a", "passed", ""),
+        ],
+    );
+    program(&bed, "deps/one-0123456789abcdef", &text.replace("'a: test'", "usage"));
+    let unread = "its listing cannot be read: `usage` names no test";
+    bed.run(&["test", "--exact", "r/deps/one"]).check(1, &[unread]);
 }
 
 #[test]

@@ -66,6 +66,18 @@ pub(super) fn listing_arguments(format: &Format) -> &'static [&'static str] {
     }
 }
 
+/// What a program finds in its environment besides what the suite says. Rust's own programs may call cargo or rustup, and those have to
+/// go by the user's settings: without them rustup may install toolchains that it was told not to.
+pub(super) fn of_the_user(format: &Format) -> impl Iterator<Item = (String, String)> {
+    let is_rust = matches!(format, Format::Libtest { .. });
+    let all = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    all.filter(move |(name, _)| is_rust && is_of_the_user(name))
+}
+
+fn is_of_the_user(name: &str) -> bool {
+    name.starts_with("CARGO") || name.starts_with("RUSTUP") || name == "RUST_BACKTRACE"
+}
+
 /// Runs a test that is part of a program.
 pub(super) fn run(test: &Test, of: &OfProgram, number: usize, context: &Context) -> Result<Outcome, Abort> {
     let frozen = &test.config.frozen;
@@ -78,6 +90,9 @@ pub(super) fn run(test: &Test, of: &OfProgram, number: usize, context: &Context)
     }
     let mut argv = of.program.words.clone();
     let mut env = environment(test, context);
+    for (name, value) in of_the_user(&frozen.format) {
+        env.entry(name).or_insert(value);
+    }
     // Which cases are run is said here and nowhere else.
     env.retain(|name, _| !googletest::CHOOSES.contains(&name.as_str()));
     let reports = matches!(frozen.format, Format::Googletest { .. });

@@ -1,6 +1,6 @@
 //! Which files of a folder are programs with cases, and what they list. The only place where a program is started before the run.
 
-use super::cases::{OfProgram, Part, Program, listing_arguments};
+use super::cases::{OfProgram, Part, Program, listing_arguments, of_the_user};
 use super::config::{Config, Format, SuiteInfo, Test};
 use super::googletest::UNLISTED;
 use super::pipeline::{Program as Start, program};
@@ -217,12 +217,16 @@ fn list(of: &Program, config: &Config) -> Result<Vec<String>, String> {
     let mut argv = of.words.clone();
     argv.extend(listing_arguments(format).iter().map(|a| (*a).to_owned()));
     let limit = Some(config.frozen.timeout).filter(|t| *t > 0).unwrap_or(LISTING_LIMIT);
+    let mut env = config.frozen.environment.clone();
+    for (name, value) in of_the_user(format) {
+        env.entry(name).or_insert(value);
+    }
     let interrupt = Interrupt::manual().map_err(|e| e.to_string())?;
     let done = program(&Start {
         marker: &format!("listing/{}", std::process::id()),
         folder: &of.folder,
         argv: &argv,
-        env: config.frozen.environment.clone(),
+        env,
         limit: Some(Duration::from_secs(limit)),
         merged: false,
         interrupt: &interrupt,
