@@ -33,10 +33,11 @@ CASES="good bad left"
 case "$1" in --gtest_list_tests) echo "S."; for c in $CASES; do echo "  $c"; done; exit 0;; esac
 wanted=
 case "$1" in --gtest_filter=*) wanted=${1#--gtest_filter=S.};; esac
-rows= status=0
+rows= status=0 n=-1
 row() { rows="$rows${rows:+,}{\"name\": \"$1\", \"time\": \"0.01s\", \"result\": $2}"; }
 for c in $CASES; do
-  if [ "${wanted:-$c}" != "$c" ]; then continue; fi
+  n=$((n + 1))
+  if [ "${wanted:-$c}" != "$c" ] || [ $((n % ${GTEST_TOTAL_SHARDS:-1})) != "${GTEST_SHARD_INDEX:-0}" ]; then continue; fi
   case "$c" in
     bad) row bad '"COMPLETED", "failures": [{"failure": "it is bad"}]'; status=1; echo "[ RUN      ] S.bad"; echo noise; echo "[  FAILED  ] S.bad (1 ms)";;
     left) row left '"SKIPPED", "skipped": [{"message": "f.cc:1\nno GPU here\n"}]';;
@@ -76,7 +77,9 @@ fn states(bed: &Bed) -> BTreeMap<String, (String, String)> {
     for line in records.lines() {
         let record: Value = serde_json::from_str(line).unwrap();
         let text = |at: &str| record.pointer(at).and_then(Value::as_str).map(str::to_owned);
-        if let (Some(test), Some(state), Some(why)) = (text("/key/test"), text("/verdict/state"), text("/verdict/reason")) {
+        if let (Some(test), Some(state), Some(why)) =
+            (text("/key/test"), text("/verdict/state"), text("/verdict/reason"))
+        {
             let tier = text("/verdict/tier");
             // What the rule gives commands that were run, to those alone that have passed.
             assert_eq!(tier.as_deref(), (state == "passed").then_some("T0"), "{test}");
@@ -145,20 +148,32 @@ fn a_listing_that_does_not_hold_is_an_error() {
     check(&bed, &[("bin/OwnTests", "errored", "lists `S.good` twice")]);
     let bed = googletest("good");
     program(&bed, "bin/OwnTests", "#!/bin/sh\necho cannot start >&2\nexit 3\n");
-    check(&bed, &[("bin/OwnTests", "errored", "its cases cannot be listed: exit status 3; it said: cannot start")]);
+    check(
+        &bed,
+        &[("bin/OwnTests", "errored", "its cases cannot be listed: exit status 3; it said: cannot start")],
+    );
 }
 
 #[test]
 fn lit_sees_parts_or_whole_programs() {
     let bed = googletest("good bad left");
     let cores = rustix::thread::sched_getaffinity(None).unwrap().count();
-    let parts = if cores == 1 { 1 } else if cores == 2 { 2 } else { 3 };
+    let parts = if cores == 1 {
+        1
+    } else if cores == 2 {
+        2
+    } else {
+        3
+    };
     let listed = bed.run(&["lit", "--show-tests", "."]);
     listed.check(0, &[&format!("  g :: bin/OwnTests/0/{parts}\n")]);
     let listed = bed.run(&["lit", "--show-tests", "--no-gtest-sharding", "."]);
     listed.check(0, &["-- Available Tests --\n  g :: bin/OwnTests\n"]);
     let ran = lit(&bed, &["--no-gtest-sharding", "."]);
-    ran.check(1, &["FAIL: g :: bin/OwnTests (1 of 1)", "it is bad", "Failed Tests (1):\n  g :: S/bad\n", "Passed : 1"]);
+    ran.check(
+        1,
+        &["FAIL: g :: bin/OwnTests (1 of 1)", "it is bad", "Failed Tests (1):\n  g :: S/bad\n", "Passed : 1"],
+    );
     let ran = lit(&bed, &["--no-gtest-sharding", "bin/OwnTests"]);
     ran.check(1, &["FAIL: g :: bin/OwnTests (1 of 1)"]);
 }
@@ -239,7 +254,14 @@ fn rust_test_programs_are_run_case_by_case() {
 
     let ran = bed.command(&["lit", "-v", "."]).env("RUSTUP_AUTO_INSTALL", "0").output().unwrap();
     let ran = bed.outcome(&ran);
-    ran.check(1, &["UNSUPPORTED: r :: deps/sample/slow", "UNRESOLVED: r :: deps/sample/leaves", "PASS: r :: deps/sample/panics"]);
+    ran.check(
+        1,
+        &[
+            "UNSUPPORTED: r :: deps/sample/slow",
+            "UNRESOLVED: r :: deps/sample/leaves",
+            "PASS: r :: deps/sample/panics",
+        ],
+    );
     ran.check(1, &["Unsupported: 1", "Passed     : 4", "Unresolved : 2", "Failed     : 1"]);
     let one = bed.run(&["lit", "-v", "deps/sample/panics"]);
     one.check(0, &["PASS: r :: deps/sample/panics (1 of 1)"]);

@@ -519,11 +519,11 @@ fn by_case(
 /// What the listings of googletest's programs and the reports of their parts do not agree on. The verdict stays lit's, which does not look.
 fn unreconciled(tests: &[Test], outcomes: &[(Outcome, Option<Instant>)]) -> Vec<String> {
     /// A test of the program, and the cases that its parts reported; `None` when one of them has no report.
-    type Parts<'a> = BTreeMap<PathBuf, (&'a Test, Option<BTreeSet<String>>)>;
+    type Parts<'a> = BTreeMap<PathBuf, (&'a Test, Option<Vec<String>>)>;
     let mut programs: Parts<'_> = BTreeMap::new();
     for (test, (outcome, _)) in tests.iter().zip(outcomes).filter(|(test, _)| googletest::has_cases(test)) {
         let Some(executable) = googletest::executable(test) else { continue };
-        let entry = programs.entry(executable).or_insert_with(|| (test, Some(BTreeSet::new())));
+        let entry = programs.entry(executable).or_insert_with(|| (test, Some(Vec::new())));
         let paths = outcome.cases.as_ref().map(|cases| cases.iter().map(|case| case.path.clone()));
         entry.1 = entry.1.take().zip(paths).map(|(known, paths)| known.into_iter().chain(paths).collect());
     }

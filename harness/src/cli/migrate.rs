@@ -211,7 +211,8 @@ fn compare(question: &Question, answer: &Answer) -> Result<Status, Failed> {
 }
 
 fn own_verdicts(question: &Question) -> Result<BTreeMap<String, String>, Failed> {
-    let Discovered { tests, groups, coverage, .. } = discover(&Question { by_case: true, ..question.clone() }).map_err(failed)?;
+    let question = Question { by_case: true, ..question.clone() };
+    let Discovered { tests, groups, coverage, .. } = discover(&question).map_err(failed)?;
     let broken = |e: std::io::Error| Problem::new("bundle", format!("the tests cannot be started: {e}"));
     let tmp = tempfile::Builder::new().prefix("lit-tmp-").tempdir().map_err(broken)?;
     let interrupt = Interrupt::on_signals().map_err(broken)?;

@@ -70,7 +70,8 @@ pub(super) fn listing_arguments(format: &Format) -> &'static [&'static str] {
 /// go by the user's settings: without them rustup may install toolchains that it was told not to.
 pub(super) fn of_the_user(format: &Format) -> impl Iterator<Item = (String, String)> {
     let is_rust = matches!(format, Format::Libtest { .. });
-    let all = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let all = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     all.filter(move |(name, _)| is_rust && is_of_the_user(name))
 }
 
@@ -96,7 +97,8 @@ pub(super) fn run(test: &Test, of: &OfProgram, number: usize, context: &Context)
     // Which cases are run is said here and nowhere else.
     env.retain(|name, _| !googletest::CHOOSES.contains(&name.as_str()));
     let reports = matches!(frozen.format, Format::Googletest { .. });
-    let report = reports.then(report_file).transpose().map_err(|e| failed(format!("no report can be made: {e}")))?;
+    let report =
+        reports.then(report_file).transpose().map_err(|e| failed(format!("no report can be made: {e}")))?;
     match (&of.part, &frozen.format) {
         (Part::Listing(_), format) => argv.extend(listing_arguments(format).iter().map(|a| (*a).to_owned())),
         (Part::Case(name), Format::Libtest { .. }) => {
@@ -104,7 +106,9 @@ pub(super) fn run(test: &Test, of: &OfProgram, number: usize, context: &Context)
         }
         (Part::Case(name), _) => {
             argv.push(format!("--gtest_filter={name}"));
-            env.extend(report.iter().map(|path| ("GTEST_OUTPUT".to_owned(), format!("json:{}", path.display()))));
+            env.extend(
+                report.iter().map(|path| ("GTEST_OUTPUT".to_owned(), format!("json:{}", path.display()))),
+            );
         }
     }
     let limit = frozen.timeout;
@@ -154,7 +158,8 @@ pub(super) fn run(test: &Test, of: &OfProgram, number: usize, context: &Context)
         timed_out,
         files: Vec::new(),
     };
-    let line = LineRan { place: PLACE.to_owned(), script, commands: vec![ran], started, ended: process::now() };
+    let line =
+        LineRan { place: PLACE.to_owned(), script, commands: vec![ran], started, ended: process::now() };
     let lines = if context.keep { vec![line] } else { Vec::new() };
     Ok(Outcome { lines, status: done.status, limit, ..Outcome::new(said.code, output) })
 }
@@ -170,9 +175,10 @@ fn report_file() -> std::io::Result<tempfile::TempPath> {
 fn settled(said: Result<Said, String>, status: i32) -> Said {
     match said {
         Err(why) => Said { code: Code::Unresolved, why: format!("{why}; the program {}", ended(status)) },
-        Ok(Said { code: Code::Pass, .. }) if status != 0 => {
-            Said { code: Code::Fail, why: format!("it was reported as passed, and the program {}", ended(status)) }
-        }
+        Ok(Said { code: Code::Pass, .. }) if status != 0 => Said {
+            code: Code::Fail,
+            why: format!("it was reported as passed, and the program {}", ended(status)),
+        },
         Ok(said) => said,
     }
 }

@@ -14,8 +14,13 @@ use std::time::Duration;
 /// Stands in the place of a program whose cases could not be listed.
 pub(super) const UNLISTED: &str = "failed_to_discover_tests_from_gtest";
 /// Variables that say which cases a program runs.
-pub const CHOOSES: [&str; 5] =
-    ["GTEST_FILTER", "GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX", "GTEST_ALSO_RUN_DISABLED_TESTS", "GTEST_REPEAT"];
+pub const CHOOSES: [&str; 5] = [
+    "GTEST_FILTER",
+    "GTEST_TOTAL_SHARDS",
+    "GTEST_SHARD_INDEX",
+    "GTEST_ALSO_RUN_DISABLED_TESTS",
+    "GTEST_REPEAT",
+];
 /// Cases of a part, at most, when no core is idle.
 const SHARD: usize = 512;
 
@@ -261,7 +266,10 @@ pub(super) fn shards(cases: usize, cores: usize) -> usize {
 pub(super) fn said_of(report: Option<&str>, name: &str) -> Result<Said, String> {
     let Some(text) = report else { return Err(NOT_REPORTED.to_owned()) };
     let report: Report = serde_json::from_str(text).map_err(|e| format!("its report cannot be read: {e}"))?;
-    let all = report.testsuites.iter().flat_map(|s| s.testsuite.iter().map(move |c| (format!("{}.{}", s.name, c.name), c)));
+    let all = report
+        .testsuites
+        .iter()
+        .flat_map(|s| s.testsuite.iter().map(move |c| (format!("{}.{}", s.name, c.name), c)));
     let ran: Vec<(String, &ReportCase)> = all.filter(|(_, case)| case.result != "SUPPRESSED").collect();
     if let Some((other, _)) = ran.iter().find(|(own, _)| own != name) {
         return Err(format!("`{other}` is reported, and only `{name}` was to be run"));
@@ -273,8 +281,12 @@ pub(super) fn said_of(report: Option<&str>, name: &str) -> Result<Said, String> 
     };
     match (&case.failures, case.result.as_str()) {
         (_, "SKIPPED") => {
-            let why = case.skipped.first().and_then(|s| s.message.lines().map(str::trim).rfind(|l| !l.is_empty()));
-            let why = why.map_or_else(|| "skipped by the program".to_owned(), |w| format!("skipped by the program: {w}"));
+            let why =
+                case.skipped.first().and_then(|s| s.message.lines().map(str::trim).rfind(|l| !l.is_empty()));
+            let why = why.map_or_else(
+                || "skipped by the program".to_owned(),
+                |w| format!("skipped by the program: {w}"),
+            );
             Ok(Said { code: Code::Unsupported, why })
         }
         (Some(failures), _) => {
@@ -369,7 +381,9 @@ mod tests {
 
     #[test]
     fn parts_are_as_many_as_lit_makes() {
-        for (cases, cores, expect) in [(0, 4, 0), (1, 4, 1), (3, 2, 2), (4, 4, 4), (5, 4, 5), (1000, 2, 2), (1000, 4, 4), (2000, 2, 4)] {
+        for (cases, cores, expect) in
+            [(0, 4, 0), (1, 4, 1), (3, 2, 2), (4, 4, 4), (5, 4, 5), (1000, 2, 2), (1000, 4, 4), (2000, 2, 4)]
+        {
             assert_eq!(shards(cases, cores), expect, "{cases} on {cores}");
         }
     }
@@ -382,9 +396,13 @@ mod tests {
             let expect = expect.map(|(code, why)| (code, why.to_owned())).map_err(str::to_owned);
             assert_eq!(said, expect, "{cases}");
         };
-        let (pass, other) = (r#"{"name": "a", "result": "COMPLETED"}"#, r#"{"name": "b", "result": "COMPLETED"}"#);
+        let (pass, other) =
+            (r#"{"name": "a", "result": "COMPLETED"}"#, r#"{"name": "b", "result": "COMPLETED"}"#);
         check(pass, Ok((Code::Pass, "")));
-        check(r#"{"name": "a", "result": "COMPLETED", "failures": [{"failure": "bad\n"}]}"#, Ok((Code::Fail, "bad")));
+        check(
+            r#"{"name": "a", "result": "COMPLETED", "failures": [{"failure": "bad\n"}]}"#,
+            Ok((Code::Fail, "bad")),
+        );
         check(r#"{"name": "a", "result": "SKIPPED"}"#, Ok((Code::Unsupported, "skipped by the program")));
         let why = r#"{"name": "a", "result": "SKIPPED", "skipped": [{"message": "f.cc:3\nno GPU\n"}]}"#;
         check(why, Ok((Code::Unsupported, "skipped by the program: no GPU")));

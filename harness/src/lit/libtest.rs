@@ -55,7 +55,8 @@ fn message(out: &str, name: &str) -> String {
 }
 
 fn ignored_because(out: &str) -> String {
-    let said = out.lines().filter(|line| line.starts_with("test ")).find_map(|l| l.split_once(" ... ignored"));
+    let said =
+        out.lines().filter(|line| line.starts_with("test ")).find_map(|l| l.split_once(" ... ignored"));
     match said.and_then(|(_, why)| why.strip_prefix(", ")) {
         Some(why) => format!("ignored by the program: {why}"),
         None => "ignored by the program".to_owned(),
@@ -69,14 +70,19 @@ mod tests {
     #[test]
     fn names_are_listed_one_a_line() {
         let names = |text| listed(text).map_err(|e| e.clone());
-        assert_eq!(names("a::b: test\n[kind] c d: test\nspeed: benchmark\n\n").unwrap(), ["a::b", "[kind] c d", "speed"]);
+        assert_eq!(
+            names("a::b: test\n[kind] c d: test\nspeed: benchmark\n\n").unwrap(),
+            ["a::b", "[kind] c d", "speed"]
+        );
         assert_eq!(names("").unwrap(), Vec::<String>::new());
         assert_eq!(names("usage: tool\n").unwrap_err(), "`usage: tool` names no test");
     }
 
     #[test]
     fn a_case_has_one_result() {
-        let result = |counts: &str| format!("\nrunning 1 test\ntest a ... x\n\ntest result: {counts}; 0 measured; 3 filtered out\n");
+        let result = |counts: &str| {
+            format!("\nrunning 1 test\ntest a ... x\n\ntest result: {counts}; 0 measured; 3 filtered out\n")
+        };
         let check = |out: &str, expect: Result<(Code, &str), &str>| {
             let said = said_of(out, "a").map(|s| (s.code, s.why));
             let expect = expect.map(|(code, why)| (code, why.to_owned())).map_err(str::to_owned);
@@ -85,8 +91,12 @@ mod tests {
         check(&result("ok. 1 passed; 0 failed; 0 ignored"), Ok((Code::Pass, "")));
         check(&result("FAILED. 0 passed; 1 failed; 0 ignored"), Ok((Code::Fail, "`a` failed")));
         let panicked = "thread 'a' (1) panicked at src/x.rs:1:2:\nno good\n";
-        check(&(panicked.to_owned() + &result("FAILED. 0 passed; 1 failed; 0 ignored")), Ok((Code::Fail, "no good")));
-        let ignored = "test a ... ignored, too slow\n\ntest result: ok. 0 passed; 0 failed; 1 ignored; 0 measured\n";
+        check(
+            &(panicked.to_owned() + &result("FAILED. 0 passed; 1 failed; 0 ignored")),
+            Ok((Code::Fail, "no good")),
+        );
+        let ignored =
+            "test a ... ignored, too slow\n\ntest result: ok. 0 passed; 0 failed; 1 ignored; 0 measured\n";
         check(ignored, Ok((Code::Unsupported, "ignored by the program: too slow")));
         check(&result("ok. 0 passed; 0 failed; 0 ignored"), Err(NOT_REPORTED));
         check("\nrunning 1 test\n", Err(NOT_REPORTED));
@@ -101,7 +111,11 @@ mod tests {
 
     #[test]
     fn what_cargo_puts_behind_a_name() {
-        let rows = [("a-b-0123456789abcdef", "a-b"), ("a-0123", "a-0123"), ("a-0123456789ABCDEF", "a-0123456789ABCDEF")];
+        let rows = [
+            ("a-b-0123456789abcdef", "a-b"),
+            ("a-0123", "a-0123"),
+            ("a-0123456789ABCDEF", "a-0123456789ABCDEF"),
+        ];
         for (name, expect) in rows {
             assert_eq!(without_hash(name), expect);
         }

@@ -7,13 +7,15 @@ use super::pipeline::{Program as Start, program};
 use super::{googletest, libtest, redirect};
 use crate::diag::Problem;
 use crate::process::{End, Interrupt};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Seconds that a listing may take where the suite has no limit.
 const LISTING_LIMIT: u64 = 60;
+/// Characters that are shown of what a program said instead of a listing.
+const SAID: usize = 2_000;
 
 /// How tests are made of programs.
 #[derive(Clone, Copy, Debug)]
@@ -98,22 +100,27 @@ fn find(suite: &SuiteInfo, folder: &str, format: &Format) -> Vec<Found> {
                 let at = inside(sub);
                 let fits = |name: &str| {
                     suffixes.iter().any(|end| name.ends_with(end.as_str()))
-                        && (prefixes.is_empty() || prefixes.iter().any(|start| name.starts_with(start.as_str())))
+                        && (prefixes.is_empty()
+                            || prefixes.iter().any(|start| name.starts_with(start.as_str())))
                 };
                 let place = suite.source_root.join(&at);
-                found.extend(files(&place).into_iter().filter(|name| fits(name)).map(|name| Found {
-                    path: format!("{at}/{name}"),
-                    file: place.join(&name),
-                }));
+                found.extend(
+                    files(&place)
+                        .into_iter()
+                        .filter(|name| fits(name))
+                        .map(|name| Found { path: format!("{at}/{name}"), file: place.join(&name) }),
+                );
             }
         }
         Format::Libtest { programs, .. } => {
-            let patterns: Vec<glob::Pattern> = programs.iter().filter_map(|p| glob::Pattern::new(p).ok()).collect();
+            let patterns: Vec<glob::Pattern> =
+                programs.iter().filter_map(|p| glob::Pattern::new(p).ok()).collect();
             let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
             let place = suite.source_root.join(folder);
             let mut names = files(&place);
             names.retain(|name| {
-                patterns.iter().any(|p| p.matches_with(&inside(name), options)) && is_rust_test(&place.join(name))
+                patterns.iter().any(|p| p.matches_with(&inside(name), options))
+                    && is_rust_test(&place.join(name))
             });
             for name in &names {
                 // One program of this name is known by it in all builds; of several, only the whole name tells.
@@ -125,6 +132,9 @@ fn find(suite: &SuiteInfo, folder: &str, format: &Format) -> Vec<Found> {
         }
         _ => {}
     }
+    // A folder that is named twice is looked into once.
+    let mut known = BTreeSet::new();
+    found.retain(|one| known.insert(one.path.clone()));
     found
 }
 
@@ -143,7 +153,8 @@ fn files(place: &Path) -> Vec<String> {
 
 fn is_rust_test(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    let executable = std::fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    let executable =
+        std::fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
     executable && std::fs::read(file).is_ok_and(|content| libtest::is_program(&content))
 }
 
@@ -234,16 +245,21 @@ fn list(of: &Program, config: &Config) -> Result<Vec<String>, String> {
     .map_err(|e| format!("its cases cannot be listed: {}", redirect::os_error(&e, &argv[0])))?;
     let said = || {
         let all = [done.stdout.as_slice(), done.stderr.as_slice()].concat();
-        String::from_utf8_lossy(&all).trim().to_owned()
+        let text = String::from_utf8_lossy(&all);
+        text.trim().chars().take(SAID).collect::<String>()
     };
     match (done.end, done.status) {
         (End::Ended, 0) => {}
-        (End::Ended, status) => return Err(format!("its cases cannot be listed: exit status {status}; it said: {}", said())),
+        (End::Ended, status) => {
+            return Err(format!("its cases cannot be listed: exit status {status}; it said: {}", said()));
+        }
         _ => return Err(format!("its cases cannot be listed: it took more than {limit} seconds")),
     }
     let text = String::from_utf8_lossy(&done.stdout);
     match format {
-        Format::Libtest { .. } => libtest::listed(&text).map_err(|why| format!("its listing cannot be read: {why}")),
+        Format::Libtest { .. } => {
+            libtest::listed(&text).map_err(|why| format!("its listing cannot be read: {why}"))
+        }
         _ => Ok(googletest::listed(&text)),
     }
 }
@@ -271,20 +287,39 @@ fn checked(cases: &[String], format: &Format) -> Result<(), String> {
     }
 }
 
-/// What the parts of a googletest program, all of which have run, leave open: cases that are listed and were not reported, and cases that
-/// are reported and not listed. Nothing when the cases were chosen from outside.
-pub fn unreconciled(test: &Test, executable: &Path, reported: &BTreeSet<String>) -> Vec<String> {
+/// What the parts of a googletest program, all of which have run, leave open: cases that are listed and were not reported, that were
+/// reported twice, or reported and not listed. Nothing when the cases were chosen from outside.
+pub fn unreconciled(test: &Test, executable: &Path, reported: &[String]) -> Vec<String> {
     let config = &test.config;
-    let is_set = |name: &&str| config.frozen.environment.contains_key(*name) || std::env::var_os(name).is_some();
-    if googletest::CHOOSES.iter().any(|name| is_set(&name)) {
+    let is_set =
+        |name: &str| config.frozen.environment.contains_key(name) || std::env::var_os(name).is_some();
+    if googletest::CHOOSES.iter().any(|name| is_set(name)) {
         return Vec::new();
     }
     let found = Found { path: String::new(), file: executable.to_path_buf() };
-    let Ok(cases) = list(&start_of(&test.suite, &found, &config.frozen.format), config) else { return Vec::new() };
-    let listed: BTreeSet<String> = cases.iter().map(|name| googletest::path_of(name)).collect();
-    let show = |what: &'static str| move |case: &String| format!("'{}': `{case}` was {what}", executable.display());
-    let lost = listed.difference(reported).map(show(super::cases::NOT_REPORTED));
-    lost.chain(reported.difference(&listed).map(show("reported and not listed"))).collect()
+    let Ok(cases) = list(&start_of(&test.suite, &found, &config.frozen.format), config) else {
+        return Vec::new();
+    };
+    let listed: Vec<String> = cases.iter().map(|name| googletest::path_of(name)).collect();
+    let told = disagreements(&listed, reported);
+    told.into_iter().map(|what| format!("'{}': {what}", executable.display())).collect()
+}
+
+fn disagreements(listed: &[String], reported: &[String]) -> Vec<String> {
+    let counts = |names: &[String]| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        names.iter().for_each(|name| *counts.entry(name.clone()).or_default() += 1);
+        counts
+    };
+    let (listed, reported) = (counts(listed), counts(reported));
+    let lost = listed.keys().filter(|case| !reported.contains_key(*case));
+    let lost = lost.map(|case| format!("`{case}` was {}", super::cases::NOT_REPORTED));
+    let odd = reported.iter().filter_map(|(case, count)| match (listed.contains_key(case), count) {
+        (false, _) => Some(format!("`{case}` was reported and not listed")),
+        (true, 1) => None,
+        (true, count) => Some(format!("`{case}` was listed once and has {count} results")),
+    });
+    lost.chain(odd).collect()
 }
 
 #[cfg(test)]
@@ -293,7 +328,12 @@ mod tests {
 
     #[test]
     fn a_listing_names_something_and_nothing_twice() {
-        let format = |may_be_empty| Format::Libtest { programs: Vec::new(), run_under: Vec::new(), run_in: None, may_be_empty };
+        let format = |may_be_empty| Format::Libtest {
+            programs: Vec::new(),
+            run_under: Vec::new(),
+            run_in: None,
+            may_be_empty,
+        };
         let check = |cases: &[&str], may_be_empty, expect: Result<(), &str>| {
             let cases: Vec<String> = cases.iter().map(|c| (*c).to_owned()).collect();
             assert_eq!(checked(&cases, &format(may_be_empty)), expect.map_err(str::to_owned), "{cases:?}");
@@ -302,6 +342,18 @@ mod tests {
         check(&["a", "b", "a"], false, Err("lists `a` twice"));
         check(&[], true, Ok(()));
         check(&[], false, Err("lists no case; `may_be_empty = true` of its format accepts that"));
+    }
+
+    #[test]
+    fn each_case_that_is_listed_is_reported_once() {
+        let names = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let check = |listed, reported, expect: &[&str]| {
+            assert_eq!(disagreements(&names(listed), &names(reported)), expect, "{listed} / {reported}");
+        };
+        check("a b", "b a", &[]);
+        check("a b", "a", &["`b` was listed and not reported"]);
+        check("a", "a c", &["`c` was reported and not listed"]);
+        check("a", "a a", &["`a` was listed once and has 2 results"]);
     }
 
     #[test]

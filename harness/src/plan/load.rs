@@ -157,7 +157,8 @@ fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
 fn account(suite: &Suite, test: &crate::lit::Test, of: &OfProgram, digests: &Digests) -> String {
     let program = &of.program.path;
     let shown = program.strip_prefix(&suite.root).unwrap_or(program).display();
-    let digest = digests.get(program).map_or_else(|| "none: it cannot be read".to_owned(), ToString::to_string);
+    let digest =
+        digests.get(program).map_or_else(|| "none: it cannot be read".to_owned(), ToString::to_string);
     let part = match &of.part {
         Part::Case(name) => format!("case: {name}"),
         Part::Listing(why) => format!("its listing: {why}"),

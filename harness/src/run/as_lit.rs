@@ -10,7 +10,9 @@ use crate::probe::command_nonce;
 use crate::report::failure::Point;
 use runproof_directives::{Source, Span};
 use runproof_evidence::bundle::{BundleError, Stream};
-use runproof_records::record::{Check, Command, CommandRole, Declaration, Exit, Facts, NotRecorded, Output, Record, Stage, Xfail};
+use runproof_records::record::{
+    Check, Command, CommandRole, Declaration, Exit, Facts, NotRecorded, Output, Record, Stage, Xfail,
+};
 use runproof_records::verdict::{EvidenceState, Fact, SkipKind, State};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

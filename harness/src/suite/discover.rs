@@ -269,8 +269,13 @@ fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Res
     let found = frozen.tests("", &question).map_err(problems)?;
     for test in found.tests.into_iter().filter(|t| t.suite == frozen.info) {
         suite.files.push(test.path.clone());
-        if test.of_program.is_some() {
-            suite.cases.insert(test.path.clone(), test);
+        if test.of_program.is_some()
+            && let Some(other) = suite.cases.insert(test.path.clone(), test)
+        {
+            let text = format!("two cases of programs of suite `{}` have the path `{}`", suite.name, other.path);
+            let problem = Problem::new("bad-config", text)
+                .help("rename one of them, or put their programs into suites of their own");
+            return Err(vec![problem]);
         }
     }
     suite.files.sort();
