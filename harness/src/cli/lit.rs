@@ -10,7 +10,7 @@ use crate::lit::python::{NoAnswer, Question};
 use crate::lit::report::{self, Display, Show, Whose};
 use crate::lit::run::{self, Ended, Options};
 use crate::lit::{Code, Context, Outcome};
-use crate::lit::{Test, googletest, times};
+use crate::lit::{Test, googletest, programs, times};
 use crate::process::Interrupt;
 use regex::{Regex, RegexBuilder};
 use runproof_directives::lit::LIT_VERSION;
@@ -144,7 +144,7 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
     if !args.skip_test_time_recording {
         record(&tests, &done, &mut notes);
     }
-    let (tests, selected) = by_case(tests, &mut done, selected);
+    let (tests, selected) = by_case(tests, &mut done, selected, &mut notes);
     let all: Vec<Row<'_>> = tests
         .iter()
         .zip(&done.outcomes)
@@ -262,6 +262,7 @@ fn question(args: &LitArgs) -> Question {
         debug: args.debug,
         whole_programs: !args.gtest_sharding(),
         program: program_name(),
+        ..Question::default()
     }
 }
 
@@ -481,11 +482,19 @@ fn run_tests(
 }
 
 /// Puts the cases of googletest's programs into the programs' places, behind all other tests.
-fn by_case(tests: Vec<Test>, done: &mut Done, selected: Vec<usize>) -> (Vec<Test>, Vec<usize>) {
+fn by_case(
+    tests: Vec<Test>,
+    done: &mut Done,
+    selected: Vec<usize>,
+    notes: &mut Notes,
+) -> (Vec<Test>, Vec<usize>) {
     if !tests.iter().any(googletest::has_cases) {
         return (tests, selected);
     }
     let outcomes = std::mem::take(&mut done.outcomes);
+    for finding in unreconciled(&tests, &outcomes) {
+        notes.warning(&finding);
+    }
     let (mut kept, mut chosen, mut programs) = (Vec::new(), Vec::new(), Vec::new());
     for (index, (test, (outcome, started))) in tests.into_iter().zip(outcomes).enumerate() {
         let is_selected = selected.contains(&index);
@@ -513,6 +522,26 @@ fn by_case(tests: Vec<Test>, done: &mut Done, selected: Vec<usize>) -> (Vec<Test
         }
     }
     (kept, chosen)
+}
+
+/// What the listings of googletest's programs and the reports of their parts do not agree on. The verdict stays lit's, which does not look.
+fn unreconciled(tests: &[Test], outcomes: &[(Outcome, Option<Instant>)]) -> Vec<String> {
+    /// A test of the program, and the cases that its parts reported; `None` when one of them has no report.
+    type Parts<'a> = BTreeMap<PathBuf, (&'a Test, Option<Vec<String>>)>;
+    let mut programs: Parts<'_> = BTreeMap::new();
+    for (test, (outcome, _)) in tests.iter().zip(outcomes).filter(|(test, _)| googletest::has_cases(test)) {
+        let Some(executable) = googletest::executable(test) else { continue };
+        let entry = programs.entry(executable).or_insert_with(|| (test, Some(Vec::new())));
+        let paths = outcome.cases.as_ref().map(|cases| cases.iter().map(|case| case.path.clone()));
+        entry.1 = entry.1.take().zip(paths).map(|(known, paths)| known.into_iter().chain(paths).collect());
+    }
+    programs
+        .iter()
+        .filter_map(|(executable, (test, reported))| {
+            Some(programs::unreconciled(test, executable, reported.as_ref()?))
+        })
+        .flatten()
+        .collect()
 }
 
 fn show(args: &LitArgs) -> Show {

@@ -177,7 +177,11 @@ fn exit_only(setup: &Setup) -> Vec<String> {
     setup
         .plan
         .to_run()
-        .filter(|i| crate::run::is_exit_only(&setup.plan.file(i).test))
+        .filter(|i| {
+            let file = setup.plan.file(i);
+            let of_program = file.lit.as_ref().is_some_and(|test| test.of_program.is_some());
+            !of_program && crate::run::is_exit_only(&file.test)
+        })
         .map(|i| crate::report::id(&i.key))
         .collect()
 }

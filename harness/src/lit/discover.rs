@@ -3,6 +3,7 @@
 
 use super::config::{Format, Frozen, FrozenSubstitution, SuiteInfo, Test};
 use super::frozen_suite::{Folders, More, roots};
+use super::programs::{self, Wanted};
 use super::python::{self, NoAnswer, Question};
 use crate::diag::Problem;
 use crate::suite::config::{self, Dialect, FolderConfig};
@@ -151,6 +152,7 @@ impl FrozenSuite {
             name: name.clone(),
             configs: vec![FolderConfig { folder: String::new(), source, config }],
             files: Vec::new(),
+            cases: BTreeMap::new(),
             unclaimed: Vec::new(),
         };
         Self::of(&suite, home, SuiteInfo { name, source_root, exec_root }, question)
@@ -162,6 +164,11 @@ impl FrozenSuite {
     /// A tool that is not there, a feature that cannot be decided.
     pub fn of(suite: &Suite, home: &Path, info: SuiteInfo, question: &Question) -> Result<Self, NoAnswer> {
         let section = &suite.config().lit;
+        let formats = std::iter::once(&section.config.format)
+            .chain(section.folder.iter().filter_map(|f| f.format.as_ref()));
+        for format in formats {
+            programs::check(format).map_err(|problem| NoAnswer::Problems(vec![problem]))?;
+        }
         let more = More {
             path: question.folders.clone(),
             timeout: question.timeout,
@@ -195,6 +202,8 @@ impl FrozenSuite {
         let place = self.info.source_root.join(path);
         if place.is_dir() {
             self.walk(path.trim_end_matches('/'), &mut found, question)?;
+        } else if self.programs_above(path, &mut found, question) {
+            found.tests.retain(|test| programs::is_named(test, path));
         } else if place.exists() {
             let test = self.test(path);
             let name = path.rsplit('/').next().unwrap_or(path);
@@ -205,11 +214,42 @@ impl FrozenSuite {
         Ok(found)
     }
 
+    /// Looks for a program at or above a path that is no folder. Whether there is a folder at all whose tests are in programs.
+    fn programs_above(&self, path: &str, found: &mut Discovered, question: &Question) -> bool {
+        let above = std::iter::successors(Some(path), |p| {
+            (!p.is_empty()).then(|| p.rfind('/').map_or("", |at| &p[..at]))
+        });
+        let mut any = false;
+        for folder in above.skip(1) {
+            let config = self.folders.of(folder);
+            if programs::has_programs(&config.frozen.format) {
+                any = true;
+                self.programs(folder, found, question, Some(path));
+            }
+        }
+        any
+    }
+
+    /// The tests in the programs of a folder.
+    fn programs(&self, folder: &str, found: &mut Discovered, question: &Question, only: Option<&str>) {
+        let wanted = Wanted { by_case: question.by_case, whole: question.whole_programs, only };
+        let (tests, warnings) = programs::tests(&self.info, folder, self.folders.of(folder), wanted);
+        found.tests.extend(tests);
+        for warning in warnings {
+            eprintln!("lit: warning: {warning}");
+            found.warnings += 1;
+        }
+    }
+
     fn walk(&self, path: &str, found: &mut Discovered, question: &Question) -> Result<(), NoAnswer> {
         let config = self.folders.of(path);
         let frozen = &config.frozen;
         if frozen.standalone {
             return Ok(());
+        }
+        let of_programs = programs::has_programs(&frozen.format);
+        if of_programs {
+            self.programs(path, found, question, None);
         }
         let Ok(entries) = std::fs::read_dir(self.info.source_root.join(path)) else { return Ok(()) };
         let mut folders = Vec::new();
@@ -225,7 +265,7 @@ impl FrozenSuite {
                 if !matches!(name.as_str(), "Output" | ".svn" | ".git") && !frozen.excludes.contains(&name) {
                     folders.push(inside);
                 }
-            } else if !matches!(frozen.format, Format::None) && is_test(&name, frozen) {
+            } else if !of_programs && !matches!(frozen.format, Format::None) && is_test(&name, frozen) {
                 found.tests.push(Test::new(Arc::clone(&self.info), inside, Arc::clone(config)));
             }
         }

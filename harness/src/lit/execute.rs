@@ -1,5 +1,6 @@
 //! One test: read, decided, run, given lit's result.
 
+use super::cases;
 use super::config::{Format, Frozen, Test};
 use super::googletest::{self, How};
 use super::log::{LineRan, Log};
@@ -69,18 +70,21 @@ impl Context {
 /// Runs a test; `None` when the run was interrupted.
 pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome> {
     let started = Instant::now();
-    let mut outcome = match &test.config.frozen.format {
-        Format::Shell { external, preamble, .. } => {
+    let mut outcome = match (&test.of_program, &test.config.frozen.format) {
+        (Some(of), _) => plain(test, cases::run(test, of, number, context))?,
+        (None, Format::Shell { external, preamble, .. }) => {
             let mut file = Own { test, number, context, external: *external, preamble };
             file.run()?
         }
-        Format::None => Outcome::new(Code::Unresolved, "The test has no format.\n"),
-        Format::Googletest { run_under, python, .. } => {
+        (None, Format::None | Format::Libtest { .. }) => {
+            Outcome::new(Code::Unresolved, "The test has no format.\n")
+        }
+        (None, Format::Googletest { run_under, python, .. }) => {
             let how = How { run_under, python: python.as_deref() };
             plain(test, googletest::run(test, number, context, &how))?
         }
-        Format::Executable => plain(test, executable(test, number, context))?,
-        Format::Python { class } => {
+        (None, Format::Executable) => plain(test, executable(test, number, context))?,
+        (None, Format::Python { class }) => {
             let why = format!(
                 "Tests of the format `{class}` are run by Python code of their suite, which only lit can call.\n"
             );

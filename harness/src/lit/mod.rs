@@ -5,6 +5,7 @@
 //! [`runproof_directives::lit`].
 
 mod builtin;
+pub mod cases;
 pub mod config;
 mod diff;
 pub mod discover;
@@ -13,9 +14,11 @@ pub mod export;
 pub mod frozen_suite;
 mod getopt;
 pub mod googletest;
+mod libtest;
 mod log;
 mod outcome;
 mod pipeline;
+pub mod programs;
 pub mod python;
 mod readfile;
 mod redirect;

@@ -36,6 +36,8 @@ pub struct Question {
     pub debug: bool,
     /// Programs with googletest's cases are tests as a whole, not in parts.
     pub whole_programs: bool,
+    /// Each case of such a program is a test of its own. Suites whose configuration is Python do not know that.
+    pub by_case: bool,
     /// Name of the program in messages; `lit` when it is empty.
     pub program: String,
 }

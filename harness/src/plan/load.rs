@@ -3,6 +3,7 @@
 
 use super::{LoadedFile, LoadedSuite};
 use crate::diag::Problem;
+use crate::lit::cases::{OfProgram, Part};
 use crate::suite::baseline::Baseline;
 use crate::suite::features::{Features, HOST_FEATURES, KindState};
 use crate::suite::settings::Settings;
@@ -11,6 +12,7 @@ use runproof_directives::{Dialect, ExpectMode, Source, Syntax, TestFile, Univers
 use runproof_records::Digest;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Digest of bytes.
@@ -80,7 +82,9 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                     }
                 }
                 test.findings.sort_by_key(|f| f.span.start);
-                let lit = suite.lit.as_ref().map(|frozen| frozen.test(&source.name));
+                let lit = suite.lit.as_ref().map(|frozen| {
+                    suite.cases.get(&source.name).cloned().unwrap_or_else(|| frozen.test(&source.name))
+                });
                 LoadedFile { path: source.name.clone(), source, digest, test, settings, features, lit }
             })
             .collect();
@@ -121,6 +125,7 @@ type Read = Result<(Source, Digest, TestFile), Problem>;
 fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(suite.files.len().max(1));
     let chunk = suite.files.len().div_ceil(threads).max(1);
+    let digests = &digests(suite);
     std::thread::scope(|scope| {
         let workers: Vec<_> = suite
             .files
@@ -138,7 +143,7 @@ fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
                                 syntax = Some((current, syntax_of(settings, suite.lit.is_some())));
                             }
                             let syntax = syntax.as_ref().map(|(_, s)| s).expect("set above");
-                            read_one(suite, file, syntax)
+                            read_one(suite, file, syntax, digests)
                         })
                         .collect::<Vec<_>>()
                 })
@@ -148,7 +153,34 @@ fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
     })
 }
 
-fn read_one(suite: &Suite, file: &str, syntax: &Syntax) -> Read {
+/// What stands for the file of a case: it has none. The digest says which build of the program it was.
+fn account(suite: &Suite, test: &crate::lit::Test, of: &OfProgram, digests: &Digests) -> String {
+    let program = &of.program.path;
+    let shown = program.strip_prefix(&suite.root).unwrap_or(program).display();
+    let digest =
+        digests.get(program).map_or_else(|| "none: it cannot be read".to_owned(), ToString::to_string);
+    let part = match &of.part {
+        Part::Case(name) => format!("case: {name}"),
+        Part::Listing(why) => format!("its listing: {why}"),
+    };
+    format!("{}: a case of a program\nprogram: {shown}\ndigest: {digest}\n{part}\n", test.path)
+}
+
+/// Digests of the programs that list cases.
+type Digests = BTreeMap<PathBuf, Digest>;
+
+fn digests(suite: &Suite) -> Digests {
+    let programs: BTreeSet<&PathBuf> =
+        suite.cases.values().filter_map(|t| Some(&t.of_program.as_ref()?.program.path)).collect();
+    let digest = |path: &PathBuf| Some((path.clone(), runproof_evidence::digest::of_file(path).ok()?.0));
+    programs.into_iter().filter_map(digest).collect()
+}
+
+fn read_one(suite: &Suite, file: &str, syntax: &Syntax, digests: &Digests) -> Read {
+    if let Some((test, of)) = suite.cases.get(file).and_then(|t| Some((t, t.of_program.as_ref()?))) {
+        let text = account(suite, test, of, digests).into_bytes();
+        return Ok((Source::new(file, text.clone()), digest(&text), TestFile::default()));
+    }
     let path = suite.root.join(file);
     // Reading a pipe or a device would wait for somebody who writes.
     let bytes = match std::fs::metadata(&path) {

@@ -28,6 +28,8 @@ pub struct Suite {
     pub configs: Vec<FolderConfig>,
     /// Test files relative to the root, with `/`, sorted.
     pub files: Vec<String>,
+    /// Those of `files` that are no files but cases of programs.
+    pub cases: BTreeMap<String, crate::lit::Test>,
     /// Files that neither `files` nor `exclude` claims, sorted.
     pub unclaimed: Vec<String>,
 }
@@ -187,6 +189,7 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
         name,
         configs: vec![FolderConfig { folder: String::new(), source, config }],
         files: Vec::new(),
+        cases: BTreeMap::new(),
         unclaimed: Vec::new(),
     };
     let walk = walkdir::WalkDir::new(root).into_iter().filter_entry(|e| {
@@ -248,9 +251,10 @@ fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Res
         name: name.clone(),
         configs: vec![FolderConfig { folder: String::new(), source, config }],
         files: Vec::new(),
+        cases: BTreeMap::new(),
         unclaimed: Vec::new(),
     };
-    let question = Question::default();
+    let question = Question { by_case: true, ..Question::default() };
     let info = SuiteInfo { name, source_root, exec_root };
     let problems = |no: NoAnswer| match no {
         NoAnswer::Problems(problems) => problems,
@@ -260,7 +264,18 @@ fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Res
     };
     let frozen = FrozenSuite::of(&suite, home, info, &question).map_err(problems)?;
     let found = frozen.tests("", &question).map_err(problems)?;
-    suite.files = found.tests.into_iter().filter(|t| t.suite == frozen.info).map(|t| t.path).collect();
+    for test in found.tests.into_iter().filter(|t| t.suite == frozen.info) {
+        suite.files.push(test.path.clone());
+        if test.of_program.is_some()
+            && let Some(other) = suite.cases.insert(test.path.clone(), test)
+        {
+            let text =
+                format!("two cases of programs of suite `{}` have the path `{}`", suite.name, other.path);
+            let problem = Problem::new("bad-config", text)
+                .help("rename one of them, or put their programs into suites of their own");
+            return Err(vec![problem]);
+        }
+    }
     suite.files.sort();
     suite.lit = Some(Arc::new(frozen));
     Ok(suite)
