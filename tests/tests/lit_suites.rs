@@ -176,6 +176,18 @@ fn the_same_verdicts_stand_in_a_bundle_that_holds() {
 }
 
 #[test]
+fn a_folder_that_is_named_is_all_that_is_read() {
+    let bed = suite();
+    bed.write("broken.t", b"RUN: true\n\xff RUN: \xff\n");
+    let out = bed.run(&["test", "more", "--run-id", "r"]);
+    assert_eq!(out.status, Some(0), "{}", out.text());
+    assert!(out.stdout.contains("1 passed of 1 announced"), "{}", out.stdout);
+    assert!(read(&bed, "runproof-out/r/run.json").contains("\"partial\":true"), "a part says nothing about the whole");
+    let out = bed.run(&["test", "none"]);
+    assert_eq!(out.status, Some(2), "{}", out.text());
+}
+
+#[test]
 fn a_known_finding_is_listed_a_new_one_refused_and_a_gone_one_told() {
     let bed = Bed::empty();
     let config = "[suite]\nname = \"S\"\ndialect = \"lit\"\nstrict = true\nbaseline = \"b.tsv\"\n[lit.config]\nsuffixes = [\".t\"]\n";

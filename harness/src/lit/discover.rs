@@ -62,7 +62,7 @@ pub fn discover(question: &Question) -> Result<Discovered, NoAnswer> {
         }
         let Some(suite) = known.get(&home) else { continue };
         let before = discovered.tests.len();
-        let place = suite.path_of(&absolute);
+        let place = suite.inside(&absolute).unwrap_or_default();
         discovered.add(suite.tests(&place, question)?);
         if discovered.tests.len() == before {
             eprintln!("lit: warning: input '{}' contained no tests", path.display());
@@ -148,6 +148,7 @@ impl FrozenSuite {
         let suite = Suite {
             root: source_root.clone(),
             home: home.to_path_buf(),
+            narrowed: false,
             lit: None,
             name: name.clone(),
             configs: vec![FolderConfig { folder: String::new(), source, config }],
@@ -180,11 +181,11 @@ impl FrozenSuite {
     }
 
     /// A place as a path in the suite. It may be named by where the files are, where they run, or below the file's folder.
-    fn path_of(&self, place: &Path) -> String {
+    pub fn inside(&self, place: &Path) -> Option<String> {
         let real = place.canonicalize().unwrap_or_else(|_| place.to_path_buf());
         let roots = [&self.info.exec_root, &self.info.source_root, &self.home];
         let inside = [place, &real].into_iter().flat_map(|p| roots.iter().map(move |r| p.strip_prefix(r)));
-        inside.flatten().next().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default()
+        inside.flatten().next().map(|p| p.to_string_lossy().into_owned())
     }
 
     /// The configuration of a file.

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Digest of bytes.
 pub fn digest(bytes: &[u8]) -> Digest {
@@ -98,7 +99,10 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                         baseline.apply(&file.source, &mut file.test.findings);
                     }
                     let found = files.iter().map(|f| (&f.source, f.test.findings.as_slice()));
-                    problems.extend(baseline.stale(found));
+                    // Of a part nothing can be said to be gone.
+                    if !suite.narrowed {
+                        problems.extend(baseline.stale(found));
+                    }
                     loaded.push(LoadedSuite { suite, files, baseline: Some(baseline) });
                 }
                 Err(more) => problems.extend(more),
@@ -123,34 +127,36 @@ pub struct World<'a> {
 type Read = Result<(Source, Digest, TestFile), Problem>;
 
 fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(suite.files.len().max(1));
-    let chunk = suite.files.len().div_ceil(threads).max(1);
+    const AT_A_TIME: usize = 64;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let digests = &digests(suite);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = suite
-            .files
-            .chunks(chunk)
-            .zip(settings.chunks(chunk))
-            .map(|(files, settings)| {
-                scope.spawn(move || {
-                    let mut syntax: Option<(*const Settings, Syntax)> = None;
-                    files
-                        .iter()
-                        .zip(settings)
-                        .map(|(file, settings)| {
-                            let current = Arc::as_ptr(settings);
-                            if syntax.as_ref().is_none_or(|(of, _)| *of != current) {
-                                syntax = Some((current, syntax_of(settings, suite.lit.is_some())));
-                            }
-                            let syntax = syntax.as_ref().map(|(_, s)| s).expect("set above");
-                            read_one(suite, file, syntax, digests)
-                        })
-                        .collect::<Vec<_>>()
-                })
-            })
-            .collect();
+    // Files of one folder are alike, also in how long they take: threads take small parts in turns.
+    let parts: Vec<_> = suite.files.chunks(AT_A_TIME).zip(settings.chunks(AT_A_TIME)).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut read: Vec<(usize, Vec<Read>)> = Vec::new();
+        let mut syntax: Option<(*const Settings, Syntax)> = None;
+        while let Some((number, (files, settings))) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, *parts.get(n)?)))
+        {
+            let one = |(file, settings): (&String, &Arc<Settings>)| {
+                let current = Arc::as_ptr(settings);
+                if syntax.as_ref().is_none_or(|(of, _)| *of != current) {
+                    syntax = Some((current, syntax_of(settings, suite.lit.is_some())));
+                }
+                let syntax = syntax.as_ref().map(|(_, s)| s).expect("set above");
+                read_one(suite, file, syntax, digests)
+            };
+            read.push((number, files.iter().zip(settings).map(one).collect()));
+        }
+        read
+    };
+    let mut read: Vec<(usize, Vec<Read>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.min(parts.len())).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|w| w.join().unwrap_or_default()).collect()
-    })
+    });
+    read.sort_by_key(|(number, _)| *number);
+    read.into_iter().flat_map(|(_, part)| part).collect()
 }
 
 /// What stands for the file of a case: it has none. The digest says which build of the program it was.

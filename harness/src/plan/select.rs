@@ -71,7 +71,8 @@ pub fn plan(suites: Vec<LoadedSuite>, selection: &Selection) -> Result<Plan, Vec
         return Err(problems);
     }
     items.sort_by(|a, b| a.key.cmp(&b.key));
-    let partial = selection.shard.is_some()
+    let partial = suites.iter().any(|s| s.suite.narrowed)
+        || selection.shard.is_some()
         || items.iter().any(|i| matches!(&i.fate, Fate::Settled { skip: Some(SkipKind::Filtered), .. }));
     Ok(Plan { suites, items, placements: selection.placements.clone(), partial })
 }

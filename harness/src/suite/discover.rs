@@ -20,6 +20,8 @@ pub struct Suite {
     pub root: PathBuf,
     /// Folder of its `runproof.toml`: the root, unless a suite in lit's dialect says where its files are.
     pub home: PathBuf,
+    /// Only the files at the paths that were named are here.
+    pub narrowed: bool,
     /// Its configuration as lit has it, in that dialect.
     pub lit: Option<Arc<FrozenSuite>>,
     /// Name, unique in a run.
@@ -185,6 +187,7 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
     let mut suite = Suite {
         root: root.to_path_buf(),
         home: root.to_path_buf(),
+        narrowed: false,
         lit: None,
         name,
         configs: vec![FolderConfig { folder: String::new(), source, config }],
@@ -247,6 +250,7 @@ fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Res
     let mut suite = Suite {
         root: source_root.clone(),
         home: home.to_path_buf(),
+        narrowed: false,
         lit: None,
         name: name.clone(),
         configs: vec![FolderConfig { folder: String::new(), source, config }],
