@@ -295,6 +295,7 @@ mod tests {
         check_refused("EXPECT", "near, stderr", codes::BAD_ATTRIBUTE, "different directives");
         check_refused("EXPECT", "near, rel=-1", codes::BAD_ATTRIBUTE, "negative");
         check_refused("EXPECT", "naer", codes::UNKNOWN_ATTRIBUTE, "did you mean near?");
-        check_refused("RUN", "fast", codes::UNKNOWN_ATTRIBUTE, "takes no attributes");
+        check_refused("RUN", "biuld", codes::UNKNOWN_ATTRIBUTE, "did you mean build?");
+        check_refused("CONTROL_RUN", "fast", codes::UNKNOWN_ATTRIBUTE, "takes no attributes");
     }
 }

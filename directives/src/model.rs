@@ -227,6 +227,8 @@ impl Payload {
 pub struct CommandStep {
     /// `EXEC_RUN` rather than `RUN`.
     pub exec: bool,
+    /// `RUN(build)`: its failure is a lesser build and not a failed test.
+    pub build: bool,
     /// `EXEC_RUN(on=NAME)`.
     pub on: Option<String>,
     /// The command line before substitution.

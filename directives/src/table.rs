@@ -7,6 +7,7 @@
 #[allow(missing_docs, reason = "the table below documents each")]
 pub enum Keyword {
     Run,
+    RunBuild,
     ExecRun,
     Expect,
     ExpectNear,
@@ -195,6 +196,21 @@ compiled text, refusals and tools. A trailing `\\` continues the line with the n
         wrong: "RUN tool %s",
     },
     Directive {
+        id: Keyword::RunBuild,
+        keyword: "RUN",
+        form: Some("build"),
+        payload: PayloadKind::Command,
+        attributes: &[flag("build", "makes what the test needs, with tools that a host may lack")],
+        binds: Binding::Sequence,
+        single: false,
+        verb: true,
+        summary: "makes something that the test needs; when that fails, the test is skipped as `degraded-build`",
+        detail: "For what an optional tool makes, such as a model by a Python package. The command's output is kept in the \
+bundle and its last line is the reason of the skip. A skip is never a pass: a run in which nothing else ran does not succeed.",
+        right: "RUN(build): make-model %t.mlmodelc\nEXEC_RUN: tool %t.mlmodelc\nEXPECT: 24",
+        wrong: "RUN(biuld): make-model %t.mlmodelc",
+    },
+    Directive {
         id: Keyword::ExecRun,
         keyword: "EXEC_RUN",
         form: None,
@@ -373,7 +389,8 @@ is neither.",
         summary: "an assertion on what the probe recorded",
         detail: "A kind of record (kernel, memcpy, peer_copy, memset, plan, energy_delta), conditions on its fields, and a \
 condition on how many records match (`count`, at least 1 unless said). 0 and 1 in `device`, `from`, `to` are positions in \
-this test's device list.",
+this test's device list. `plan ane>=0.9` asks that this share of the planned model's cost prefers the Neural Engine; a plan is \
+no event, so the test needs an `energy_delta` line beside it.",
         right: "DEVICES: cuda\nEXEC_RUN: %t.exe\nEXPECT: ok\nPLACED: kernel name=matmul* count>=1",
         wrong: "DEVICES: cuda\nEXEC_RUN: %t.exe\nEXPECT: ok\nPLACED: kernel nmae=matmul*",
     },

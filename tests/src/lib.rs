@@ -8,6 +8,8 @@ pub mod attention;
 pub mod device;
 pub mod disaggregated;
 pub mod elementwise;
+pub mod engine;
+pub mod interpreter;
 pub mod matmul;
 pub mod operator;
 pub mod rope;

@@ -3,7 +3,6 @@
 //! `tests/cases/NNN-name.toml` is one fault: the files of a suite, how the program is started, and what it has to
 //! come to. A fault that cannot be tried yet stands with its reason in `tests/cases/not-yet.toml`; together they
 //! cover every known number.
-#![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "test code: clippy sees only the test functions themselves as such")]
 
 mod bed;
@@ -24,6 +23,11 @@ const KNOWN: &[u32] = &[
 ];
 
 fn main() -> ExitCode {
+    // They look into /proc and at OpenCL on the CPU.
+    if !cfg!(target_os = "linux") {
+        println!("the cases are tried on Linux only");
+        return ExitCode::SUCCESS;
+    }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -60,7 +60,7 @@ fn judged(text: &str) -> (CommandPlacement, Vec<runproof_records::record::ProbeU
     let own = i32::try_from(std::process::id()).unwrap();
     let session = Session::open(NONCE, kinds.arm("npu").unwrap(), &BTreeMap::new(), own).unwrap();
     let started = realtime();
-    let witness = kinds.start_outer("npu", &[], &session);
+    let witness = kinds.start_outer("npu", &[], &[], &session);
     let wait = "while ! [ -e \"$0\" ]; do sleep 0.01; done";
     let command = Command::new("sh").args(["-c", wait]).arg(&done).envs(session.env()).status();
     assert!(command.unwrap().success());

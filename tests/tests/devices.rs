@@ -36,12 +36,13 @@ fn the_opencl_device_of_this_machine_is_the_declared_software_device() {
 }
 
 #[test]
-fn what_this_build_cannot_witness_is_said_so() {
+fn what_is_not_here_is_said_so() {
     let folder = tempfile::tempdir().unwrap();
     let fleet = fleet_file();
     let kinds = kinds(&fleet, folder.path());
     let problem = resolve("ane", &fleet, &kinds).unwrap_err();
-    assert!(problem.to_string().contains("this build has no probe for kind"), "{problem}");
+    assert!(matches!(problem, Unusable::Absent { .. }), "{problem}");
+    assert!(problem.to_string().contains("this host is not macOS"), "{problem}");
     let problem = resolve("h2000", &fleet, &kinds).unwrap_err();
     assert!(problem.to_string().contains("did you mean `h200`?"), "{problem}");
 }

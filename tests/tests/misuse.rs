@@ -230,7 +230,11 @@ fn a_device_that_cannot_be_used_is_told_apart() {
         3,
         &["unknown: no device or kind `opencll`", "did you mean `opencl`?"],
     );
-    check(&["test", "--device", "ane"], 3, &["device `ane` is not usable", "probe missing"]);
+    check(
+        &["test", "--device", "ane"],
+        3,
+        &["device `ane` is not usable", "absent: no device of class ane", "this host is not macOS"],
+    );
     let use_it = |script: &str, says: &[&str]| {
         let outcome = with_device(script, "").run(&["test", "--device", "card"]);
         outcome.check(3, says);

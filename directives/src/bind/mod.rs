@@ -134,6 +134,7 @@ impl<'a> Binder<'a> {
         }
         self.file.steps.push(Step::Command(CommandStep {
             exec: directive.id == Keyword::ExecRun,
+            build: directive.id == Keyword::RunBuild,
             on: raw.attributes.value("on").map(|v| v.value),
             command: payload,
             span: raw.span,

@@ -12,12 +12,15 @@ const RECORDS: &[(&str, &[&str])] = &[
     ("memcpy", &["dir", "bytes", "device"]),
     ("peer_copy", &["from", "to", "bytes"]),
     ("memset", &["device", "bytes"]),
-    ("plan", &["model", "units", "op", "preferred", "weight_ppm"]),
+    ("plan", &["model", "units", "op", "preferred", "weight_ppm", "ane"]),
     ("energy_delta", &["rail", "uj"]),
 ];
 
 /// Fields that are compared as text, so only with `=`.
 const TEXT_FIELDS: &[&str] = &["name", "dir", "model", "units", "op", "preferred", "rail"];
+
+/// Fields that are a share of one: what part of a model's cost is planned for that unit.
+const SHARE_FIELDS: &[&str] = &["ane"];
 
 /// What a `PLACED` says: record, conditions, condition on the number of records.
 pub(crate) type Pattern = (String, Vec<FieldCondition>, (Comparison, u64));
@@ -62,6 +65,8 @@ pub(crate) fn placed(text: &str) -> Result<Pattern, Fault> {
                 let message = format!("`{}` is text: it is compared with `=`", condition.field);
                 return Err(Fault::new(span, message, "write `=`; `*` stands for any text"));
             }
+        } else if SHARE_FIELDS.contains(&condition.field.as_str()) {
+            share(&condition, span)?;
         } else {
             number(&condition, span)?;
         }
@@ -84,6 +89,21 @@ fn number(condition: &FieldCondition, span: Span) -> Result<u64, Fault> {
     })
 }
 
+/// At most six decimals: shares are kept in millionths.
+fn share(condition: &FieldCondition, span: Span) -> Result<(), Fault> {
+    let text = condition.value.as_str();
+    let decimals = text.split_once('.').map_or(0, |(_, part)| part.len());
+    let plain = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match text.parse::<f64>() {
+        Ok(share) if plain && (0.0..=1.0).contains(&share) && decimals <= 6 => Ok(()),
+        _ => {
+            let message = format!("`{text}` of `{}` is no share from 0 to 1", condition.field);
+            Err(Fault::new(span, message, "write `ane>=0.9`, with at most six decimals"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +113,8 @@ mod tests {
         let (record, fields, count) = placed("kernel name=matmul* count>=2").expect("a pattern");
         assert_eq!((record.as_str(), fields.len(), count), ("kernel", 1, (Comparison::AtLeast, 2)));
         assert_eq!(placed("kernel count=0").expect("a pattern").2, (Comparison::Equal, 0));
+        assert_eq!(placed("plan ane>=0.9").expect("a pattern").1[0].value, "0.9");
+        assert!(placed("plan ane=1 op=matmul").is_ok());
         assert!(placed("peer_copy from=0 to=1 bytes=442368 count=2").is_ok());
     }
 
@@ -110,6 +132,11 @@ mod tests {
         check("kernel name", "no condition");
         check("kernel name>x", "compared with `=`");
         check("kernel count=many", "whole number");
+        check("plan ane>=90", "no share from 0 to 1");
+        check("plan ane>=-0.1", "no share");
+        check("plan ane>=1e-1", "no share");
+        check("plan ane>=0.9999999", "six decimals");
+        check("plan gpu>=0.9", "has no `gpu`");
         check("kernel count>=0", "always holds");
         check("memcpy bytes=2k", "whole number");
     }

@@ -120,7 +120,10 @@ impl<'a> Stream<'a> {
                 Some(_) => Sure::Perhaps,
             };
             let sure = pattern.fields.iter().fold(here, |sure, f| {
-                let field = item.field(&f.field, &f.condition);
+                let field = match (f.field.as_str(), item.texts.iter().find(|t| t.0 == "model")) {
+                    ("ane", Some((_, model))) => self.plan_share(model, &f.condition),
+                    _ => item.field(&f.field, &f.condition),
+                };
                 if field < sure { field } else { sure }
             });
             match sure {
@@ -132,9 +135,59 @@ impl<'a> Stream<'a> {
         answer
     }
 
+    /// Whether the part of a model's cost that is planned for the Neural Engine is as asked: both sides times the
+    /// whole cost, so that nothing is rounded.
+    fn plan_share(&self, wanted: &str, condition: &Condition) -> Sure {
+        let (mut there, mut whole) = (0_u128, 0_u128);
+        for line in self.counted().filter_map(|s| s.line.as_ref()) {
+            if let Message::Plan { model, preferred, weight_ppm, .. } = &line.msg
+                && model == wanted
+            {
+                whole += u128::from(*weight_ppm);
+                there += if preferred == "ane" { u128::from(*weight_ppm) } else { 0 };
+            }
+        }
+        let Some(asked) = millionths(&condition.value) else { return Sure::Perhaps };
+        let (own, asked) = (there * 1_000_000, asked * whole);
+        // The runner rounds the share down to whole millionths, which can matter for these two only.
+        let fits = match condition.op.as_str() {
+            ">=" => own >= asked,
+            "<" => own < asked,
+            _ => return Sure::Perhaps,
+        };
+        if fits && whole > 0 { Sure::Yes } else { Sure::No }
+    }
+
+    /// Whether readings of an energy rail were taken of all that a claim needs beside the command itself.
+    pub(crate) fn has_energy_controls(&self, rail: &str) -> bool {
+        use wire::Phase::{CpuOnly, IdleAfter, IdleBefore, KnownModel, Run};
+        [IdleBefore, KnownModel, Run, IdleAfter, CpuOnly].into_iter().all(|wanted| {
+            self.counted().filter_map(|s| s.line.as_ref()).any(|line| match &line.msg {
+                Message::Sample(sample) => {
+                    sample.uuid == rail
+                        && sample.energy.is_some_and(|read| read.phase == wanted && read.uj.is_some())
+                }
+                _ => false,
+            })
+        })
+    }
+
+    /// Whether some operation of a planned model prefers `unit`.
+    pub(crate) fn is_planned_for(&self, unit: &str) -> bool {
+        self.raw
+            .iter()
+            .filter_map(|s| s.line.as_ref())
+            .any(|line| matches!(&line.msg, Message::Plan { preferred, .. } if preferred == unit))
+    }
+
     fn items(&self) -> impl Iterator<Item = Item<'a>> {
-        let counted = self.raw.iter().filter(|s| self.accepted.contains(&s.conn) || s.role == Role::Outer);
-        counted.filter_map(|s| Item::of(s, s.line.as_ref()?, self.window))
+        self.counted().filter_map(|s| Item::of(s, s.line.as_ref()?, self.window))
+    }
+
+    /// Lines of accepted processes, observers beside the program among them. A witness that is no process of its own
+    /// reports no work.
+    fn counted(&self) -> impl Iterator<Item = &'a Stamped> {
+        self.raw.iter().filter(|s| self.accepted.contains(&s.conn))
     }
 }
 
@@ -192,12 +245,16 @@ impl<'a> Item<'a> {
                 item.good = inside(*start, *end);
                 item.numbers.push(("bytes", *bytes));
             }
-            Message::Plan { op, preferred, units, .. } => {
+            // The share of its model that a line may ask for is in `plan_share`.
+            Message::Plan { model, op, preferred, units, weight_ppm, .. } => {
                 item.kind = "plan";
-                item.texts.extend([("op", op.as_str()), ("preferred", preferred), ("units", units)]);
+                item.texts.extend([("op", op.as_str()), ("preferred", preferred)]);
+                item.texts.extend([("units", units.as_str()), ("model", model)]);
+                item.numbers.push(("weight_ppm", *weight_ppm));
             }
-            Message::EnergyDelta { rail, uj, .. } => {
+            Message::EnergyDelta { rail, uj, baseline_uj, sigma_uj, start, end, .. } => {
                 item.kind = "energy_delta";
+                item.good = *start < window.1 && *end > window.0 && rises(*uj, *baseline_uj, *sigma_uj);
                 item.texts.push(("rail", rail));
                 item.numbers.push(("uj", *uj));
             }
@@ -229,6 +286,17 @@ impl<'a> Item<'a> {
         };
         if fits { Sure::Yes } else { Sure::No }
     }
+}
+
+/// Whether an energy record is above the idle engine by five standard deviations.
+fn rises(uj: u64, baseline_uj: u64, sigma_uj: u64) -> bool {
+    u128::from(uj) > u128::from(baseline_uj) + 5 * u128::from(sigma_uj)
+}
+
+/// A decimal share in millionths.
+fn millionths(text: &str) -> Option<u128> {
+    let share: f64 = text.parse().ok()?;
+    (0.0..=1.0).contains(&share).then(|| (share * 1e6).round() as u128)
 }
 
 /// C++ or Rust mangling.
@@ -291,5 +359,59 @@ mod tests {
         ] {
             assert_eq!(words_in_order(pattern, name), expect, "{pattern} {name}");
         }
+    }
+
+    fn stamped(seq: u64, conn: u32, msg: Message) -> Stamped {
+        let line = Some(Line { seq, pid: 0, msg });
+        Stamped { probe: "p".into(), role: Role::Outer, conn, peer: 0, arr: 9, line, garbled: None }
+    }
+
+    fn plan(op: &str, preferred: &str, weight_ppm: u64) -> Message {
+        let model = "m".to_owned();
+        let (op, preferred, units) = (op.to_owned(), preferred.to_owned(), "cpu-and-ane".to_owned());
+        Message::Plan { model, units, op, preferred, supported: vec![], weight_ppm }
+    }
+
+    #[test]
+    fn the_share_of_a_plan_and_what_energy_needs_beside_it() {
+        let energy = |uj| Message::EnergyDelta {
+            rail: "ane".into(),
+            uj,
+            baseline_uj: 10,
+            sigma_uj: 2,
+            start: 1,
+            end: 5,
+            source: "s".into(),
+        };
+        let raw = [
+            stamped(0, 1, plan("matmul", "ane", 900_000)),
+            stamped(1, 1, plan("cast", "cpu", 100_000)),
+            stamped(2, 1, energy(21)),
+            stamped(3, 1, energy(20)),
+            // Nobody accepted this one.
+            stamped(0, 2, plan("matmul", "ane", 9_000_000)),
+        ];
+        let stream = Stream { raw: &raw, accepted: [1].into(), window: (2, 4), devices: BTreeMap::new() };
+        let count = |record: &str, fields: &[(&str, &str, &str)]| {
+            let field = |(name, op, value): &(&str, &str, &str)| runproof_records::record::PlacedField {
+                field: (*name).into(),
+                condition: Condition { op: (*op).into(), value: (*value).into() },
+            };
+            let pattern = PlacedPattern {
+                record: record.into(),
+                kind: None,
+                fields: fields.iter().map(field).collect(),
+                count: Condition { op: ">=".into(), value: "1".into() },
+            };
+            let answer = stream.count(&pattern, None);
+            (answer.surely, answer.perhaps)
+        };
+        assert_eq!(count("plan", &[("ane", ">=", "0.9")]), (2, 0));
+        assert_eq!(count("plan", &[("ane", ">=", "0.900001")]), (0, 0));
+        assert_eq!(count("plan", &[("ane", ">=", "0.9"), ("preferred", "=", "ane")]), (1, 0));
+        assert_eq!(count("plan", &[("op", "=", "mat*")]), (1, 0));
+        assert_eq!(count("energy_delta", &[("rail", "=", "ane")]), (1, 0));
+        assert!(stream.is_planned_for("ane") && !stream.is_planned_for("gpu"));
+        assert!(!stream.has_energy_controls("ane"));
     }
 }

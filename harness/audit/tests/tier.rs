@@ -214,3 +214,61 @@ proptest! {
 fn both_embed_the_same_rule() {
     assert_eq!(runproof_audit::RULE_TEXT, runproof_evidence::tier::RULE_TEXT);
 }
+
+/// The first T2 record as one of the Neural Engine: found by platform and name, proved by energy.
+fn of_the_engine() -> Record {
+    let mut r = RECORDS.iter().find(|r| r.verdict.tier == Some(Tier::T2)).unwrap().clone();
+    let device = r.device.as_mut().unwrap();
+    device.kind = "ane".into();
+    device.class = "npu".into();
+    device.name = "Neural Engine".into();
+    device.identity =
+        Identity { uuid: None, bus: None, platform: Some("Core ML".into()), strength: "weak".into() };
+    r.commands.retain(|c| c.role != CommandRole::HiddenDevice);
+    let kept: Vec<u32> = r.commands.iter().map(|c| c.index).collect();
+    let placement = r.placement.as_mut().unwrap();
+    placement.control = None;
+    placement.commands.retain(|e| kept.contains(&e.command));
+    for entry in &mut placement.commands {
+        let work = |record: &str, name: &str| Work {
+            record: record.into(),
+            name: name.into(),
+            device: "Core ML/Neural Engine".into(),
+            count: 1,
+            ns: 0,
+            bytes: 0,
+        };
+        entry.work = vec![work("energy_delta", "ane"), work("plan", "ios17.matmul")];
+        let mut energy = entry.placed[0].clone();
+        energy.pattern.record = "energy_delta".into();
+        energy.pattern.fields = vec![];
+        (energy.pattern.count, energy.matched) = (Condition { op: ">=".into(), value: "1".into() }, 1);
+        let mut plan = energy.clone();
+        plan.pattern.record = "plan".into();
+        plan.grade = Some(Grade::Plan);
+        entry.placed = vec![plan, energy];
+    }
+    r
+}
+
+#[test]
+fn the_neural_engine_needs_energy_and_its_witness() {
+    let check = |edit: fn(&mut CommandPlacement), expect: Tier| {
+        let mut r = of_the_engine();
+        r.placement.as_mut().unwrap().commands.iter_mut().for_each(edit);
+        agree(&r).unwrap();
+        assert_eq!(
+            runproof_audit::tier(&r).tier,
+            Some(expect),
+            "{:#?}",
+            runproof_evidence::tier::grade(&r).missing
+        );
+    };
+    check(|_| {}, Tier::T2);
+    check(|entry| drop(entry.placed.pop()), Tier::T1);
+    check(|entry| entry.work.retain(|work| work.record == "plan"), Tier::T1);
+    check(|entry| entry.witness = "missing".into(), Tier::T1);
+    check(|entry| entry.witness = "none".into(), Tier::T1);
+    check(|entry| entry.inconclusive.push("the counters stand still".into()), Tier::T1);
+    check(|entry| entry.placed[1].grade = Some(Grade::Plan), Tier::T1);
+}

@@ -352,8 +352,41 @@ pub struct Sample {
     /// the device has no such counter.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy_ns: Option<u64>,
+    /// A reading of an energy counter; then `uuid` is a rail, `ane` or `cpu`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub energy: Option<Reading>,
     /// What was read (`nvml.list`, `nvml.gpm`, …).
     pub source: String,
+}
+
+/// A reading of an energy counter over the window of its [`Sample`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// What ran meanwhile.
+    pub phase: Phase,
+    /// Microjoules; absent when the counter could not be read. 0 is a reading, and may be that of a counter that stands
+    /// still.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub uj: Option<u64>,
+}
+
+/// What ran while an energy counter was read, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Nothing of ours.
+    IdleBefore,
+    /// The observer's own model, which the engine is known to run.
+    KnownModel,
+    /// The command.
+    Run,
+    /// Nothing of ours.
+    IdleAfter,
+    /// The command's model, permitted to the CPU alone.
+    CpuOnly,
 }
 
 /// A line as the harness keeps it: with who said it and when it came.

@@ -350,15 +350,10 @@ fn order(tests: &mut [Test], args: &LitArgs) -> Result<BTreeMap<String, f64>, St
     match order_of(args) {
         Order::Lexical => tests.sort_by_cached_key(Test::name),
         Order::Random => {
-            let mut seed = [0u8; 8];
-            let _ = rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::empty());
-            let seed = u64::from_ne_bytes(seed);
-            tests.sort_by_cached_key(|t| {
-                use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-                let mut hasher = DefaultHasher::new();
-                (seed, t.name()).hash(&mut hasher);
-                hasher.finish()
-            });
+            use std::hash::{BuildHasher as _, RandomState};
+            // Its keys are random, on every system.
+            let order = RandomState::new();
+            tests.sort_by_cached_key(|t| order.hash_one(t.name()));
         }
         Order::Smart => {
             let mut keyed: Vec<(bool, f64, String, Test)> = tests

@@ -82,7 +82,8 @@ fn command_line() -> Vec<OsString> {
 
 /// The program's main function.
 pub fn main() -> ExitCode {
-    if let Some(answered) = crate::device::inventory::answer_if_asked() {
+    let asked = crate::device::inventory::answer_if_asked();
+    if let Some(answered) = asked.or_else(crate::device::observer::answer_if_asked) {
         return answered;
     }
     let arguments = command_line();

@@ -83,8 +83,17 @@ fn observed(record: &Record) -> String {
                 work.record, work.device, work.count, work.ns, work.bytes
             );
         }
-        for work in command.work.iter().filter(|w| w.record == "kernel") {
-            let _ = writeln!(text, "  candidate: PLACED: kernel name={} count>={}", work.name, work.count);
+        for work in &command.work {
+            let _ = match work.record.as_str() {
+                "kernel" => {
+                    writeln!(text, "  candidate: PLACED: kernel name={} count>={}", work.name, work.count)
+                }
+                "plan" => {
+                    writeln!(text, "  candidate: PLACED: plan op={} count>={}", work.name, work.count)
+                }
+                "energy_delta" => writeln!(text, "  candidate: PLACED: energy_delta rail={}", work.name),
+                _ => continue,
+            };
         }
     }
     text.push_str("  nothing was written; a candidate says what ran, not what should: choose\n");

@@ -1,6 +1,6 @@
 //! Inventories that a program prints: declared kinds, and this program itself in a child.
 //!
-//! The protocol: `device` lines on standard output and exit 0; exit [`NO_DRIVER`] when the driver is not
+//! The protocol: `device` lines on standard output and exit 0, without a device why on standard error; exit [`NO_DRIVER`] when the driver is not
 //! installed; any other end is a failure, explained by the last line on standard error.
 
 use super::{Absence, Inventory};
@@ -82,7 +82,8 @@ fn judge(status: &ExitStatus, stdout: &[u8], stderr: &str) -> Inventory {
     }
     match devices(stdout) {
         Ok(devices) if devices.is_empty() => {
-            Inventory::Absent { why: Absence::NoDevice, detail: "the driver lists no device".to_owned() }
+            let detail = if said.is_empty() { "the driver lists no device".to_owned() } else { said };
+            Inventory::Absent { why: Absence::NoDevice, detail }
         }
         Ok(devices) => Inventory::Found(devices),
         Err(why) => Inventory::Failed { why },
@@ -123,7 +124,7 @@ pub(super) fn answer(inventory: &Inventory) -> (String, String, u8) {
             (text, String::new(), 0)
         }
         Inventory::Absent { why: Absence::NoDriver, detail } => (String::new(), detail.clone(), NO_DRIVER),
-        Inventory::Absent { why: Absence::NoDevice, .. } => (String::new(), String::new(), 0),
+        Inventory::Absent { why: Absence::NoDevice, detail } => (String::new(), detail.clone(), 0),
         Inventory::Failed { why } => (String::new(), why.clone(), 1),
     }
 }

@@ -1,6 +1,6 @@
 //! Reading `fleet.toml`: the declarations, and what is wrong with them at its exact place.
 
-use super::{KINDS, WITHOUT_PROBE};
+use super::KINDS;
 use crate::diag::Problem;
 use crate::suite::config::toml_problem;
 use runproof_directives::{Source, Span};
@@ -74,11 +74,7 @@ fn check(fleet: &Fleet, source: &Source, places: &Places<'_>) -> Vec<Problem> {
         );
     };
     let declared: Vec<&str> = fleet.probe.iter().map(|probe| probe.kind.as_str()).collect();
-    let is_kind = |name: &str| {
-        KINDS.iter().any(|kind| kind.name() == name)
-            || WITHOUT_PROBE.contains(&name)
-            || declared.contains(&name)
-    };
+    let is_kind = |name: &str| KINDS.iter().any(|kind| kind.name() == name) || declared.contains(&name);
 
     let mut hosts = BTreeMap::new();
     for (n, host) in fleet.host.iter().enumerate() {
@@ -140,7 +136,7 @@ fn check(fleet: &Fleet, source: &Source, places: &Places<'_>) -> Vec<Problem> {
 }
 
 fn known_kinds(declared: &[&str]) -> String {
-    let kinds = KINDS.iter().map(|kind| kind.name()).chain(WITHOUT_PROBE.iter().copied());
+    let kinds = KINDS.iter().map(|kind| kind.name());
     let kinds: Vec<_> = kinds.chain(declared.iter().copied()).collect();
     format!("known are {}", kinds.join(", "))
 }

@@ -3,7 +3,7 @@
 
 use super::fleet::FleetFile;
 use super::survey::Survey;
-use super::{DeviceKind, Inventory, KINDS, WITHOUT_PROBE, declared, inventory, kind};
+use super::{DeviceKind, Inventory, KINDS, declared, inventory, kind, observer};
 use crate::probe::{
     Arming, Library, LibraryMissing, Observation, Outer, Recorder, Session, Watch, find_library,
 };
@@ -51,11 +51,10 @@ impl Kinds {
         }
     }
 
-    /// Every kind that `DEVICES` may name, those without a probe in this build too.
+    /// Every kind that `DEVICES` may name.
     pub fn names(&self) -> Vec<String> {
         let table = KINDS.iter().map(|kind| kind.name()).filter(|name| *name != "host");
-        let names = table.chain(WITHOUT_PROBE.iter().copied());
-        names.map(str::to_owned).chain(self.declared.iter().map(|probe| probe.kind.clone())).collect()
+        table.map(str::to_owned).chain(self.declared.iter().map(|probe| probe.kind.clone())).collect()
     }
 
     /// The probes that the fleet declares for a kind: one, or an inner and an outer one.
@@ -142,15 +141,35 @@ impl Kinds {
         kind(name).and_then(DeviceKind::witness).is_some() || (has(Role::Inner) && has(Role::Outer))
     }
 
-    /// Starts the outer probes of a kind for a command on `devices`.
-    pub fn start_outer(&self, name: &str, devices: &[Device], session: &Session) -> Witness {
+    /// How the names of the files end that a program loads on a kind, where its observer has to know them.
+    pub fn artifact(&self, name: &str) -> Option<&'static str> {
+        kind(name).and_then(DeviceKind::artifact)
+    }
+
+    /// Starts the outer probes of a kind for a command on `devices` that loads `artifacts`.
+    pub fn start_outer(
+        &self,
+        name: &str,
+        devices: &[Device],
+        artifacts: &[PathBuf],
+        session: &Session,
+    ) -> Witness {
         let mut witness = Witness { outer: Vec::new(), watch: None, failed: None };
         if let Some(kind) = kind(name)
             && let Some(id) = kind.witness()
         {
-            match kind.watch(devices, Recorder::new(session, id)) {
-                Ok(watch) => witness.watch = Some(watch),
-                Err(why) => witness.failed = Some(why),
+            if let Some(ending) = kind.artifact() {
+                let started = observer::arguments(own_program(), kind.name(), ending, artifacts)
+                    .and_then(|argv| Outer::observer(session, id, &argv).map_err(|e| e.to_string()));
+                match started {
+                    Ok(outer) => witness.outer.push(outer),
+                    Err(why) => witness.failed = Some(why),
+                }
+            } else {
+                match kind.watch(devices, Recorder::new(session, id)) {
+                    Ok(watch) => witness.watch = Some(watch),
+                    Err(why) => witness.failed = Some(why),
+                }
             }
         }
         let outer = self.declared(name).filter(|probe| probe.role == Role::Outer);

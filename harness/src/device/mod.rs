@@ -9,8 +9,10 @@ pub mod executable;
 pub mod fleet;
 pub mod host;
 pub mod inventory;
+pub mod observer;
 pub mod survey;
 
+mod ane;
 mod cuda;
 mod declared;
 mod kinds;
@@ -118,6 +120,22 @@ pub trait DeviceKind: Sync {
         None
     }
 
+    /// How the file name of what a program loads on this kind ends. The command line names it; without one there is
+    /// nothing to observe.
+    fn artifact(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Observes a command that loads `artifact`, in a child of the harness ([`observer`]): says that it is ready
+    /// once the command may start, and goes on until standard input ends. Asked only where there are artifacts; such
+    /// a kind is not watched.
+    ///
+    /// # Errors
+    /// Why it cannot look.
+    fn observe(&self, _artifact: &Path, _speaker: &mut observer::Speaker) -> Result<(), String> {
+        Err("this kind has no observer".to_owned())
+    }
+
     /// Starts that witness for one command on `devices`. Asked only where there is one.
     ///
     /// # Errors
@@ -128,11 +146,7 @@ pub trait DeviceKind: Sync {
 }
 
 /// Every kind that this build can find and witness.
-pub static KINDS: &[&dyn DeviceKind] = &[&host::Host, &opencl::OpenCl, &cuda::Cuda];
-
-/// Kinds that are known by name and for which this build has no probe. A device of such a kind may be here
-/// or not: this build cannot say.
-pub const WITHOUT_PROBE: &[&str] = &["ane"];
+pub static KINDS: &[&dyn DeviceKind] = &[&host::Host, &opencl::OpenCl, &cuda::Cuda, &ane::Ane];
 
 /// The table entry of `name`.
 pub fn kind(name: &str) -> Option<&'static dyn DeviceKind> {

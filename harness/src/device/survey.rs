@@ -1,6 +1,6 @@
 //! What is here against what is declared, and what `--device NAME` means. Pure.
 
-use super::{Absence, Inventory, Resolved, Unusable, WITHOUT_PROBE, class_word, facts};
+use super::{Absence, Inventory, Resolved, Unusable, class_word, facts};
 use crate::placement::{computes_in_software, matches_wildcard};
 use runproof_directives::nearest;
 use runproof_records::fleet::{DeviceDecl, FactDecl, FactValue, Fleet, IdentityDecl};
@@ -88,7 +88,7 @@ impl Survey {
         if self.present.iter().any(|present| present.id == asked) {
             return self.usable(|present| present.id == asked);
         }
-        if self.kinds.contains_key(asked) || WITHOUT_PROBE.contains(&asked) {
+        if self.kinds.contains_key(asked) {
             self.answer(asked, asked)?;
             return self.usable(|present| present.kind == asked);
         }
@@ -151,7 +151,6 @@ impl Survey {
     fn unknown(&self, asked: &str) -> Unusable {
         let mut known: Vec<String> = vec!["host".into(), "all".into()];
         known.extend(self.kinds.keys().cloned());
-        known.extend(WITHOUT_PROBE.iter().map(|kind| (*kind).to_owned()));
         known.extend(self.fleet.device.iter().map(|device| device.id.clone()));
         known.extend(self.present.iter().map(|present| present.id.clone()));
         known.sort_unstable();

@@ -9,6 +9,7 @@
 //! carries the real probe library and speaks for it. Where a kind has an outer witness, such a program is
 //! caught by it.
 
+pub mod ane;
 mod identity;
 mod pattern;
 mod process;
@@ -81,7 +82,7 @@ pub fn decide(question: &Question<'_>) -> CommandPlacement {
 
     let mut inconclusive: Vec<String> = process::signs(question, &processes);
     inconclusive.extend(seen.signs());
-    inconclusive.extend(witness.sign.clone());
+    inconclusive.extend(witness.signs.iter().cloned());
 
     let (outcome, mut reason) = conclude(question, &seen, &placed, &inconclusive);
     if outcome == PlacementOutcome::Placed {
@@ -113,7 +114,10 @@ fn conclude(
             0 => String::new(),
             n => format!(" (and {n} more)"),
         };
-        return (PlacementOutcome::Inconclusive, format!("{first}{more}"));
+        let plan = |line: &&PlacedLine| line.pattern.record == "plan" && line.met && line.matched > 0;
+        let planned =
+            if placed.iter().any(|line| plan(&line)) { "planned, not known to have run there: " } else { "" };
+        return (PlacementOutcome::Inconclusive, format!("{planned}{first}{more}"));
     }
     let applying: Vec<_> = placed.iter().filter(|line| line.applies).collect();
     if let Some(unmet) = applying.iter().find(|line| !line.met) {
@@ -132,6 +136,14 @@ fn conclude(
     } else {
         (PlacementOutcome::Placed, reason)
     }
+}
+
+/// Whether all that speaks for a command is a plan: its `PLACED` lines on plans hold, and whether the work then ran
+/// there is not known. What was watched and did not happen is not planned, it is not placed.
+pub fn is_planned(entry: &CommandPlacement) -> bool {
+    let plans = |line: &PlacedLine| line.pattern.record == "plan" && line.met && line.matched > 0;
+    entry.outcome == PlacementOutcome::Inconclusive
+        && entry.placed.iter().any(|line| line.applies && plans(line))
 }
 
 /// How many records of work there are, whoever sent them: for the control with the device hidden, where there

@@ -40,9 +40,27 @@ fn field_holds(question: &Question<'_>, field: &PlacedField, item: &Item) -> boo
             .source
             .as_ref()
             .is_some_and(|(position, label)| device_holds(question, condition, *position, label)),
+        // A share of one, in decimals; the item has it in millionths.
+        "ane" => item
+            .number("ane")
+            .is_some_and(|own| ppm(&condition.value).is_some_and(|wanted| holds(&condition.op, own, wanted))),
         // The grammar knows no other field; one that is new there must not hold unread here.
-        _ => false,
+        other => match (item.text(other), item.number(other)) {
+            (Some(text), _) => condition.op == "=" && matches_wildcard(&condition.value, text),
+            (None, Some(number)) => number_holds(condition, number),
+            (None, None) => false,
+        },
     }
+}
+
+/// `0.9` in millionths.
+fn ppm(share: &str) -> Option<u64> {
+    let (whole, part) = share.split_once('.').unwrap_or((share, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if part.len() > 6 || !digits(whole) || !digits(part) {
+        return None;
+    }
+    format!("{whole}{part:0<6}").parse().ok()
 }
 
 /// A number is a position in the test's device list, anything else describes a label.
@@ -62,8 +80,11 @@ fn device_holds(
 }
 
 fn number_holds(condition: &Condition, value: u64) -> bool {
-    let Ok(wanted) = condition.value.parse::<u64>() else { return false };
-    match condition.op.as_str() {
+    condition.value.parse::<u64>().is_ok_and(|wanted| holds(&condition.op, value, wanted))
+}
+
+fn holds(op: &str, value: u64, wanted: u64) -> bool {
+    match op {
         "=" => value == wanted,
         ">=" => value >= wanted,
         "<=" => value <= wanted,

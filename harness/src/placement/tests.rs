@@ -65,6 +65,7 @@ fn sample(uuid: &str, procs: &[i32], busy: Option<u64>) -> Message {
         procs,
         of_run: vec![],
         busy_ns: busy,
+        energy: None,
         source: "list".into(),
     })
 }
@@ -511,7 +512,7 @@ fn a_plan_alone_places_nothing() {
             supported: vec![],
             weight_ppm: 1_000_000,
         });
-        w.placed = vec![line("plan", &[("name", "=", "matmul")], (">=", 1))];
+        w.placed = vec![line("plan", &[("op", "=", "matmul"), ("ane", ">=", "0.9")], (">=", 1))];
     };
     check(planned, NotPlaced, "no PLACED line names work");
     let mut world = honest();

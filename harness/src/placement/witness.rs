@@ -3,6 +3,7 @@
 //! Numbers are those of the measurements behind the specification: a listed process has a context and need not
 //! have computed; busy time of the device is a lower bound, and a claim below 3 µs is below what it can see.
 
+use super::ane;
 use super::process::Process;
 use super::work::Seen;
 use super::{Question, label};
@@ -16,14 +17,14 @@ pub(super) struct Witness {
     /// `agrees`, `contradicts`, `missing`, `none`.
     pub word: &'static str,
     /// Why the evidence is inconclusive because of it.
-    pub sign: Option<String>,
+    pub signs: Vec<String>,
     /// Why an agreement is worth less than it could be.
     pub weak: Option<String>,
 }
 
 impl Witness {
     fn signed(word: &'static str, sign: String) -> Self {
-        Self { word, sign: Some(sign), weak: None }
+        Self { word, signs: vec![sign], weak: None }
     }
 
     fn missing(why: &str) -> Self {
@@ -33,10 +34,14 @@ impl Witness {
 
 pub(super) fn ask(question: &Question<'_>, accepted: &[&Process<'_>], seen: &Seen) -> Witness {
     if !question.has_witness {
-        return Witness { word: "none", sign: None, weak: None };
+        return Witness { word: "none", signs: vec![], weak: None };
     }
     if let Some(why) = question.witness_failed {
         return Witness::missing(why);
+    }
+    if ane::decides(question.kind) {
+        let (word, signs) = ane::witness(question.observation, question.window);
+        return Witness { word, signs, weak: None };
     }
     let inner = accepted.iter().filter(|process| process.peer.role == Role::Inner);
     let pids: BTreeSet<i32> = inner.map(|process| process.peer.pid).collect();
@@ -66,7 +71,7 @@ pub(super) fn ask(question: &Question<'_>, accepted: &[&Process<'_>], seen: &See
             Err(contradiction) => return Witness::signed("contradicts", contradiction),
         }
     }
-    Witness { word: "agrees", sign: None, weak }
+    Witness { word: "agrees", signs: vec![], weak }
 }
 
 /// What was sampled of `device` while the command ran.

@@ -1,5 +1,6 @@
 //! The work that accepted processes reported: which of it counts, and its sums.
 
+use super::ane::{self, Plans, energy};
 use super::identity::{contradictions, label, same_device};
 use super::process::Process;
 use super::{Question, computes_in_software};
@@ -36,8 +37,22 @@ pub(super) struct Item {
     pub bytes: u64,
     /// Strength of the record.
     pub grade: Grade,
+    /// More that a `PLACED` line may ask for, by the names of the grammar.
+    pub texts: Vec<(&'static str, String)>,
+    /// The same, numbers.
+    pub numbers: Vec<(&'static str, u64)>,
     /// Why it does not count.
     pub flaw: Option<String>,
+}
+
+impl Item {
+    pub fn text(&self, field: &str) -> Option<&str> {
+        self.texts.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
+    }
+
+    pub fn number(&self, field: &str) -> Option<u64> {
+        self.numbers.iter().find(|(name, _)| *name == field).map(|(_, number)| *number)
+    }
 }
 
 /// Everything that accepted processes and outer probes reported.
@@ -70,6 +85,7 @@ impl Seen {
         let mut locals: BTreeMap<u32, Local> = BTreeMap::new();
         let mut kernels = 0;
         let mut launches = None;
+        let plans = Plans::of(process.lines.iter().copied());
         for stamped in &process.lines {
             let Some(line) = &stamped.line else { continue };
             let arrived = stamped.arr;
@@ -87,7 +103,7 @@ impl Seen {
                 Message::Bye { launches: counted, .. } => launches = Some(*counted),
                 message => {
                     let Some(work) = Reported::of(message) else {
-                        self.items.extend(plan_or_energy(question, message));
+                        self.items.extend(plan_or_energy(question, &plans, message));
                         continue;
                     };
                     if work.record == "kernel" {
@@ -165,6 +181,9 @@ impl Seen {
 
     /// What was seen, in one line: `context on GPU-5c0f, 0 kernels`.
     pub fn told(&self, question: &Question<'_>) -> String {
+        if ane::decides(question.kind) {
+            return ane::told(question.observation, question.window);
+        }
         let kernels: Vec<_> = self.items.iter().filter(|item| item.record == "kernel").collect();
         let good = kernels.iter().filter(|item| item.flaw.is_none());
         let mut elsewhere: BTreeSet<&str> = BTreeSet::new();
@@ -299,6 +318,8 @@ impl Reported {
             ),
             bytes: self.bytes,
             grade: Grade::Event,
+            texts: Vec::new(),
+            numbers: Vec::new(),
             flaw,
         }
     }
@@ -329,29 +350,55 @@ fn share(ns: u64, groups: u64, units: u64) -> u64 {
 }
 
 /// Plans and energy windows are about the test's first device, whoever reports them.
-fn plan_or_energy(question: &Question<'_>, message: &Message) -> Option<Item> {
+fn plan_or_energy(question: &Question<'_>, plans: &Plans<'_>, message: &Message) -> Option<Item> {
     let device = question.devices.first().map(label).unwrap_or_default();
-    let item = |record, name: &str, grade, ns| Item {
-        record,
-        name: name.to_owned(),
-        device: device.clone(),
+    let item = Item {
+        record: "plan",
+        name: String::new(),
+        device,
         position: Some(0),
         source: None,
         count: 1,
-        ns,
+        ns: 0,
         busy_ns: 0,
         bytes: 0,
-        grade,
+        grade: Grade::Plan,
+        texts: Vec::new(),
+        numbers: Vec::new(),
         flaw: None,
     };
     match message {
-        Message::Plan { op, preferred, .. } if *preferred == question.kind => {
-            Some(item("plan", op, Grade::Plan, 0))
+        Message::Plan { model, units, op, preferred, weight_ppm, .. } => {
+            let device = if preferred == question.kind { item.device.clone() } else { preferred.clone() };
+            let text = |name, value: &String| (name, value.clone());
+            Some(Item {
+                name: op.clone(),
+                device,
+                texts: vec![
+                    text("op", op),
+                    text("model", model),
+                    text("units", units),
+                    text("preferred", preferred),
+                ],
+                numbers: vec![("weight_ppm", *weight_ppm), ("ane", plans.share_ppm(model))],
+                ..item
+            })
         }
-        Message::EnergyDelta { rail, start, end, .. } => {
+        Message::EnergyDelta { rail, uj, baseline_uj, sigma_uj, start, end, .. } => {
             let (from, to) = question.window;
             let overlaps = *start < to && *end > from;
-            overlaps.then(|| item("energy_delta", rail, Grade::Event, end.saturating_sub(*start)))
+            overlaps.then(|| Item {
+                record: "energy_delta",
+                name: rail.clone(),
+                ns: end.saturating_sub(*start),
+                grade: Grade::Event,
+                texts: vec![("rail", rail.clone())],
+                numbers: vec![("uj", *uj)],
+                flaw: energy::flat(*uj, *baseline_uj, *sigma_uj).then(|| {
+                    format!("{uj} µJ are no rise above the idle engine's {baseline_uj} ± {sigma_uj} µJ")
+                }),
+                ..item
+            })
         }
         _ => None,
     }

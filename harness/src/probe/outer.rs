@@ -15,13 +15,22 @@ use std::time::{Duration, Instant};
 
 /// Connection numbers of outer probes begin here, far above those of processes.
 const FIRST_CONN: u32 = 1 << 31;
+/// Position of an observer of the harness, behind those of declared probes.
+const OBSERVER: u32 = 1 << 20;
 /// How long a probe may take to end once its standard input is closed.
 const GRACE: Duration = Duration::from_secs(2);
+/// The same for an observer of the harness, which takes its controls then.
+const OBSERVER_GRACE: Duration = Duration::from_secs(120);
+/// How long such an observer may take until it is ready.
+const READY_LIMIT: Duration = Duration::from_secs(300);
+/// Between two looks at whether it is.
+const READY_POLL: Duration = Duration::from_millis(10);
 
 /// An outer probe that runs. Dropping it ends it.
 pub struct Outer {
     child: Child,
     reader: Option<JoinHandle<()>>,
+    grace: Duration,
 }
 
 /// Why an outer probe is no witness.
@@ -31,8 +40,10 @@ pub enum OuterError {
     NoCommand,
     /// It could not be started.
     NotStarted(std::io::Error),
+    /// It did not say that it is ready.
+    NotReady,
     /// It did not end after its standard input was closed, and was killed.
-    Hung,
+    Hung(Duration),
     /// It ended with a failure.
     Failed(String),
 }
@@ -42,8 +53,11 @@ impl std::fmt::Display for OuterError {
         match self {
             Self::NoCommand => f.write_str("the probe declares no `start` command"),
             Self::NotStarted(error) => write!(f, "the probe could not be started: {error}"),
-            Self::Hung => {
-                write!(f, "the probe did not end {} s after its input was closed", GRACE.as_secs())
+            Self::NotReady => {
+                write!(f, "the observer was not ready within {} s", READY_LIMIT.as_secs())
+            }
+            Self::Hung(grace) => {
+                write!(f, "the probe did not end {} s after its input was closed", grace.as_secs())
             }
             Self::Failed(how) => write!(f, "the probe failed: {how}"),
         }
@@ -77,7 +91,27 @@ impl Outer {
                 copy_lines(&shared, &id, conn, stdout);
             }
         });
-        Ok(Self { child, reader: Some(reader) })
+        Ok(Self { child, reader: Some(reader), grace: GRACE })
+    }
+
+    /// Starts an observer of this program and waits for its `hello`: it says so when the command may start.
+    ///
+    /// # Errors
+    /// As [`Self::start`], and when it ends or waits instead.
+    pub fn observer(session: &Session, id: &str, argv: &[String]) -> Result<Self, OuterError> {
+        let mut outer = Self::start(session, id, argv, OBSERVER)?;
+        outer.grace = OBSERVER_GRACE;
+        let deadline = Instant::now() + READY_LIMIT;
+        while !session.shared().has_hello(FIRST_CONN + OBSERVER) {
+            if let Ok(Some(status)) = outer.child.try_wait() {
+                return Err(OuterError::Failed(status.to_string()));
+            }
+            if Instant::now() > deadline {
+                return Err(OuterError::NotReady);
+            }
+            std::thread::sleep(READY_POLL);
+        }
+        Ok(outer)
     }
 
     /// Closes the probe's input, takes its last lines and waits for its end.
@@ -86,7 +120,7 @@ impl Outer {
     /// [`OuterError::Hung`] or [`OuterError::Failed`]: the probe is then no witness.
     pub fn stop(mut self) -> Result<(), OuterError> {
         drop(self.child.stdin.take());
-        let deadline = Instant::now() + GRACE;
+        let deadline = Instant::now() + self.grace;
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => {
@@ -100,7 +134,7 @@ impl Outer {
                     };
                 }
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
-                Ok(None) => return Err(OuterError::Hung),
+                Ok(None) => return Err(OuterError::Hung(self.grace)),
                 Err(error) => return Err(OuterError::Failed(error.to_string())),
             }
         }

@@ -131,6 +131,14 @@ impl Shared {
         self.lock().seen.peers.push(peer);
     }
 
+    /// Whether a source has said `hello`.
+    pub(super) fn has_hello(&self, conn: u32) -> bool {
+        let is_hello = |line: &Stamped| {
+            line.conn == conn && matches!(line.line, Some(Line { msg: Message::Hello(_), .. }))
+        };
+        self.lock().seen.lines.iter().any(is_hello)
+    }
+
     /// Keeps what one source said. `peer` is 0 for a source outside the program.
     pub(super) fn keep(&self, probe: &str, role: Role, conn: u32, peer: i32, read: LineRead) {
         let (line, garbled) = match read {

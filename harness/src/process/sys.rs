@@ -20,7 +20,7 @@ pub(super) fn prepare(command: &mut Command, limits: &Limits, tied: bool) {
             rustix::process::setrlimit(*resource, *limit)?;
         }
         if let Some(mask) = umask {
-            rustix::process::umask(rustix::fs::Mode::from_raw_mode(mask));
+            rustix::process::umask(rustix::fs::Mode::from_raw_mode(mask as rustix::fs::RawMode));
         }
         #[cfg(target_os = "linux")]
         if tied {

@@ -59,6 +59,9 @@ pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
                 Step::Define(define) => steps.define(define),
                 Step::Command(step) => {
                     let ran = steps.command(step)?;
+                    if step.build {
+                        state.degraded = degraded(&ran, step.line).map(|why| steps.mask(&why));
+                    }
                     state.take(ran, step.exec);
                     if !state.points.is_empty() {
                         break;
@@ -105,6 +108,8 @@ struct Gathered {
     placement: Option<Placement>,
     strength: Option<Strength>,
     tainted: bool,
+    /// Why a build came out lesser.
+    degraded: Option<String>,
     last: Option<(String, PathBuf, PathBuf)>,
     notes: Vec<String>,
     not_recorded: Vec<NotRecorded>,
@@ -141,6 +146,21 @@ impl Gathered {
         self.not_recorded.extend(ran.not_recorded);
         self.last = Some(ran.shown);
     }
+}
+
+/// The reason for a skip, when a `RUN(build)` ended by itself and not as it had to: the end of its log.
+fn degraded(ran: &Ran, line: u32) -> Option<String> {
+    let failed = !ran.compared.points.is_empty()
+        && ran.compared.points.iter().all(|(t, _)| matches!(t, Trouble::Failed | Trouble::Crashed));
+    let (_, stdout, stderr) = &ran.shown;
+    let tail = |path: &PathBuf| tail_of(path).unwrap_or_default();
+    let last = |bytes: Vec<u8>| {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        text.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+    };
+    let said = last(tail(stderr)).or_else(|| last(tail(stdout)));
+    let said = said.unwrap_or_else(|| "it printed nothing".to_owned());
+    failed.then(|| format!("the RUN(build) of line {line} failed: {said}; its whole log is in the bundle"))
 }
 
 /// Placement over several commands: one that is not placed decides, then one that is inconclusive.
@@ -196,12 +216,19 @@ fn conclude(run: &Run<'_>, item: &Item, number: u32, started: Instant, mut state
         read_back: state.read_back,
         compared: state.compared,
         placement: state.placement.as_ref().map(|p| (p.outcome, p.reason.clone())),
+        planned: state.placement.iter().flat_map(|p| &p.commands).any(crate::placement::is_planned),
         on_device,
         xfail: xfail_of(item),
         emulated: !run.host.emulation.is_empty(),
         tainted: state.tainted,
     };
-    let judged = judge(&happened);
+    let mut judged = judge(&happened);
+    let degraded = state.degraded.take();
+    if let Some(why) = &degraded {
+        judged.state = State::Skipped;
+        judged.reason.clone_from(why);
+        judged.evidence = EvidenceState::DegradedBuild;
+    }
     let mut record = blank(run, item, number, started);
     record.ended = clock::now();
     record.commands = state.commands;
@@ -211,6 +238,7 @@ fn conclude(run: &Run<'_>, item: &Item, number: u32, started: Instant, mut state
         strength: state.strength,
     };
     record.verdict = verdict(judged.state, judged.reason, judged.facts, judged.evidence, item);
+    record.verdict.skip = degraded.map(|_| SkipKind::DegradedBuild);
     record.verdict.placement = state.placement.as_ref().map(|p| p.outcome);
     record.placement = state.placement;
     record.not_recorded = state.not_recorded;

@@ -31,6 +31,8 @@ pub struct Happened {
     pub compared: Option<bool>,
     /// Placement, on a device with a probe: outcome and reason.
     pub placement: Option<(PlacementOutcome, String)>,
+    /// Whether a plan is all that speaks for the placement.
+    pub planned: bool,
     /// Whether the target is a device.
     pub on_device: bool,
     /// Expected failure that applies.
@@ -148,6 +150,7 @@ fn evidence(h: &Happened, facts: Facts) -> EvidenceState {
         return EvidenceState::Complete;
     }
     match h.placement.as_ref().map(|(o, _)| *o) {
+        Some(PlacementOutcome::Inconclusive) if h.planned => EvidenceState::Planned,
         Some(PlacementOutcome::Inconclusive) | None => EvidenceState::Inconclusive,
         Some(PlacementOutcome::NotPlaced) => EvidenceState::Unplaced,
         Some(PlacementOutcome::Placed | PlacementOutcome::PlacedSoftware) => {
@@ -234,6 +237,10 @@ mod tests {
         assert_eq!(judge(&h).evidence, EvidenceState::Complete);
         h.compared = None;
         assert_eq!(judge(&h).evidence, EvidenceState::DispatchedUnverified);
+        h.placement = Some((PlacementOutcome::Inconclusive, String::new()));
+        h.planned = true;
+        assert_eq!(judge(&h).evidence, EvidenceState::Planned);
+        check(&h, State::Failed, "inconclusive");
         h.placement = None;
         assert_eq!(judge(&h).evidence, EvidenceState::Inconclusive);
         h.tainted = true;

@@ -10,9 +10,11 @@ use super::placed;
 use crate::placement::{Question, decide, work_records};
 use crate::probe::{Session, command_nonce};
 use crate::report::failure::Point;
+use runproof_directives::command::ast::{Script, Word};
 use runproof_directives::model::CommandStep;
 use runproof_records::record::{CommandRole, HiddenControl, NotRecorded, Placement};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// One run of a command line under the device's probes.
@@ -58,7 +60,8 @@ impl<'r> Steps<'r, '_> {
             .collect();
         env.extend(steer);
         let devices: Vec<_> = self.devices().iter().map(|d| d.wire.clone()).collect();
-        let witness = self.run.kinds.start_outer(&kind, &devices, &session);
+        let artifacts = self.artifacts(step, &kind);
+        let witness = self.run.kinds.start_outer(&kind, &devices, &artifacts, &session);
         let once = self.once(step, role, &step.command, &env, &|until: Instant| {
             session.flush(until.saturating_duration_since(Instant::now()));
         })?;
@@ -66,6 +69,14 @@ impl<'r> Steps<'r, '_> {
         let observation = session.finish();
         let placement = self.placed(step, &once, &nonce, &kind, &observation, witness_failed.as_deref())?;
         Ok(Observed { once, placement: Some(placement), records: work_records(&observation) })
+    }
+
+    /// What the command loads, where its device's observer has to know that: the files so named on its command line.
+    fn artifacts(&self, step: &CommandStep, kind: &str) -> Vec<PathBuf> {
+        let Some(ending) = self.run.kinds.artifact(kind) else { return Vec::new() };
+        let text = self.substitutions.expand_str(&step.command.text);
+        let script = text.ok().and_then(|text| runproof_directives::command::parse(&text).ok());
+        named(script.as_ref(), ending).into_iter().map(|name| self.shell.cwd.join(name)).collect()
     }
 
     pub(super) fn placed(
@@ -154,5 +165,40 @@ impl<'r> Steps<'r, '_> {
         }
         self.commands.push(once.command);
         Ok(())
+    }
+}
+
+/// The words of a command line that end so, each once; of `--model=PATH` the path.
+fn named(script: Option<&Script>, ending: &str) -> Vec<String> {
+    let stages = script.into_iter().flat_map(Script::pipelines).flat_map(|pipeline| &pipeline.stages);
+    let mut names: Vec<String> = Vec::new();
+    for word in stages.flat_map(|stage| &stage.words).map(Word::text) {
+        let name = match word.split_once('=') {
+            Some((option, value)) if option.starts_with('-') => value,
+            _ => word.trim_end_matches('/'),
+        };
+        if name.ends_with(ending) && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+    use runproof_directives::command::parse;
+
+    #[test]
+    fn a_model_is_what_the_command_line_names() {
+        let check = |line: &str, expect: &[&str]| {
+            assert_eq!(named(parse(line).ok().as_ref(), ".mlmodelc"), expect, "{line}");
+        };
+        check("prog --model /t/a.mlmodelc --seconds 3", &["/t/a.mlmodelc"]);
+        check("prog --model=/t/a.mlmodelc | cat", &["/t/a.mlmodelc"]);
+        check("prog '/t/two words.mlmodelc/' && prog b.mlmodelc", &["/t/two words.mlmodelc", "b.mlmodelc"]);
+        check("prog a.mlmodelc; prog a.mlmodelc", &["a.mlmodelc"]);
+        check("prog a.mlpackage > a.mlmodelc", &[]);
+        check("prog (", &[]);
     }
 }

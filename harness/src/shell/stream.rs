@@ -265,7 +265,7 @@ fn create(path: &Path, append: bool, umask: Option<u32>) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).append(append).truncate(!append);
     if let Some(mask) = umask {
-        let mode = rustix::fs::Mode::from_raw_mode(0o666 & !mask);
+        let mode = rustix::fs::Mode::from_raw_mode((0o666 & !mask) as rustix::fs::RawMode);
         match File::options().write(true).create_new(true).append(append).open(path) {
             Ok(file) => {
                 rustix::fs::fchmod(&file, mode)?;

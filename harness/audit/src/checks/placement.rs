@@ -208,6 +208,18 @@ pub(super) fn witness(b: &Bundle<'_>, sink: &mut Sink) {
     for s in seen(b).into_iter().filter(|s| s.entry.witness == "agrees") {
         let place = s.record.device.as_ref().and_then(place_of);
         let kind = s.record.device.as_ref().map(|d| d.kind.clone());
+        // Energy is the whole device's: it is a claim only with a plan, and between controls.
+        for w in s.entry.work.iter().filter(|w| w.record == "energy_delta" && w.count > 0) {
+            if !s.stream.has_energy_controls(&w.name) {
+                s.at(
+                    sink,
+                    "energy is claimed, and a control or an idle phase has no reading in the raw file",
+                );
+            }
+            if !s.stream.is_planned_for(&w.name) {
+                s.at(sink, "energy is claimed, and no operation in the raw file is planned for that rail");
+            }
+        }
         // No claim is nothing to witness.
         if s.entry.work.iter().all(|w| w.record != "kernel") {
             continue;

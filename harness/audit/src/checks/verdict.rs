@@ -106,7 +106,17 @@ pub(super) fn skip(b: &Bundle<'_>, sink: &mut Sink) {
         if skipped != r.verdict.skip.is_some() {
             sink.record(line, "a kind of skip stands exactly at a skip".into());
         }
-        if skipped && r.commands.iter().any(|c| c.exit != Exit::NotReached) {
+        let ran = r.commands.iter().any(|c| c.exit != Exit::NotReached);
+        if r.verdict.skip == Some(SkipKind::DegradedBuild) {
+            let failed = r.commands.last().is_some_and(|c| c.role == CommandRole::Run && !c.exit_held);
+            let declared = r.declaration.directives.contains_key("RUN(build)");
+            if !(failed && declared) {
+                sink.record(
+                    line,
+                    "is skipped for a lesser build, and its last command is no build that failed".into(),
+                );
+            }
+        } else if skipped && ran {
             sink.record(line, "is skipped and ran commands".into());
         }
         if r.verdict.skip == Some(SkipKind::Requires) && r.declaration.gates.is_empty() {

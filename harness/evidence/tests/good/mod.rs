@@ -464,6 +464,7 @@ fn observe(
             of_run: vec![],
             procs: vec![(peer, 1 << 20)],
             busy_ns: Some(900),
+            energy: None,
             source: "nvml.list".into(),
         };
         put(&Stamped {

@@ -66,6 +66,7 @@ impl Watched {
             procs: self.list.clone(),
             of_run: Vec::new(),
             busy_ns,
+            energy: None,
             source: source.to_owned(),
         }
     }

@@ -108,11 +108,11 @@ fn absent_unknown_and_failed_are_three_answers() {
 #[test]
 fn a_kind_without_a_probe_is_not_absent() {
     let mut h200 = declared("h200", model("*H200*"), "sm_90");
-    h200.kind = "ane".into();
+    h200.kind = "npu".into();
     let survey = survey(Inventory::Found(vec![device(0, "A10", None)]), vec![h200]);
-    refuses(&survey, "h200", &["this build has no probe for kind ane", "nobody can see work on h200"]);
-    refuses(&survey, "ane", &["this build has no probe for kind ane"]);
-    assert!(matches!(survey.presence("ane"), Err(Unusable::ProbeMissing { .. })));
+    refuses(&survey, "h200", &["this build has no probe for kind npu", "nobody can see work on h200"]);
+    refuses(&survey, "npu", &["unknown: no device or kind `npu`"]);
+    assert!(matches!(survey.presence("npu"), Err(Unusable::ProbeMissing { .. })));
     assert_eq!(survey.presence("gpu"), Ok(()));
 }
 
