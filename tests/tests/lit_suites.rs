@@ -182,7 +182,10 @@ fn a_folder_that_is_named_is_all_that_is_read() {
     let out = bed.run(&["test", "more", "--run-id", "r"]);
     assert_eq!(out.status, Some(0), "{}", out.text());
     assert!(out.stdout.contains("1 passed of 1 announced"), "{}", out.stdout);
-    assert!(read(&bed, "runproof-out/r/run.json").contains("\"partial\":true"), "a part says nothing about the whole");
+    assert!(
+        read(&bed, "runproof-out/r/run.json").contains("\"partial\":true"),
+        "a part says nothing about the whole"
+    );
     let out = bed.run(&["test", "none"]);
     assert_eq!(out.status, Some(2), "{}", out.text());
 }

@@ -192,7 +192,7 @@ fn of_program(
                 add(found.path.clone(), None);
                 return;
             }
-            let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count() as usize);
+            let cores = usable_cores();
             let total = googletest::shards(cases.len(), cores);
             (0..total).for_each(|index| add(format!("{}/{index}/{total}", found.path), None));
         }
@@ -320,6 +320,15 @@ fn disagreements(listed: &[String], reported: &[String]) -> Vec<String> {
         (true, count) => Some(format!("`{case}` was listed once and has {count} results")),
     });
     lost.chain(odd).collect()
+}
+
+/// Cores that this process may use, as lit counts them: a quota does not count.
+fn usable_cores() -> usize {
+    #[cfg(target_os = "linux")]
+    let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count() as usize);
+    #[cfg(not(target_os = "linux"))]
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores
 }
 
 #[cfg(test)]
