@@ -136,7 +136,9 @@ pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
     for check in &lines.checks {
         *file.counts.entry(format!("{}{}", check.prefix, check.suffix)).or_default() += 1;
     }
-    findings.extend(patterns::refused(source, &lines.checks, &sure));
+    if !as_lit {
+        findings.extend(patterns::refused(source, &lines.checks, &sure));
+    }
     file.checks = lines.checks;
     findings.extend(weaknesses(&file, !reported.iter().all(|r| r.checkers.is_empty())));
     findings.extend(no_command(&file, &raws));

@@ -85,8 +85,10 @@ fn ready(test: &Test) -> Option<Ready> {
 
 /// Runs a line; whether every program of it could be started. Exit statuses do not matter.
 fn run(line: &Line, test: &Ready) -> bool {
-    let all = std::iter::once(&line.first).chain(line.rest.iter().filter(|(j, _)| *j != Join::Or).map(|(_, p)| p));
-    all.fold(true, |held, pipeline| pipeline_of(pipeline, test) && held)
+    let all =
+        std::iter::once(&line.first).chain(line.rest.iter().filter(|(j, _)| *j != Join::Or).map(|(_, p)| p));
+    // All of them are run, also behind one that could not be.
+    all.map(|pipeline| pipeline_of(pipeline, test)).filter(|held| !held).count() == 0
 }
 
 fn pipeline_of(stages: &[Words], test: &Ready) -> bool {
@@ -94,7 +96,7 @@ fn pipeline_of(stages: &[Words], test: &Ready) -> bool {
     let mut piped: Option<Stdio> = None;
     let mut held = true;
     for (at, stage) in stages.iter().enumerate() {
-        let words: Vec<&str> = stage.words.iter().map(|w| w.text()).collect();
+        let words: Vec<&str> = stage.words.iter().map(runproof_directives::lit::shell::Word::text).collect();
         let mut words = words.as_slice();
         let mut env = test.env.clone();
         while let [first, rest @ ..] = words {
@@ -110,9 +112,14 @@ fn pipeline_of(stages: &[Words], test: &Ready) -> bool {
         }
         let Some((program, arguments)) = words.split_first() else { continue };
         let name = program.rsplit('/').next().unwrap_or(program);
-        if LEFT_OUT.contains(&name) || matches!(*program, "cd" | "mkdir" | "rm" | "export" | "pushd" | "popd" | ":") {
+        if LEFT_OUT.contains(&name)
+            || matches!(*program, "cd" | "mkdir" | "rm" | "export" | "pushd" | "popd" | ":")
+        {
             if program == &"mkdir" {
-                let _ = arguments.iter().map(|a| std::fs::create_dir_all(test.folder.join(a))).count();
+                for folder in arguments {
+                    // One that is there already is as good.
+                    let _ = std::fs::create_dir_all(test.folder.join(folder));
+                }
             }
             continue;
         }

@@ -223,7 +223,7 @@ fn a_key_that_is_unknown() {
     assert_data_eq!(
         shown(&bed, &bed.run(&["test"])),
         str![[r#"
-error[bad-config]: unknown field `time_out`, expected one of `name`, `files`, `exclude`, `dialect`, `default_exec`, `expect`, `timeout`, `min_executed`, `min_strength_percent`, `shell`, `memory_mib`, `processes`, `core_files` in `runproof.toml`
+error[bad-config]: unknown field `time_out`, expected one of `name`, `files`, `exclude`, `dialect`, `baseline`, `strict`, `default_exec`, `expect`, `timeout`, `min_executed`, `min_strength_percent`, `shell`, `memory_mib`, `processes`, `core_files` in `runproof.toml`
  --> runproof.toml:4:1
   |
 4 | time_out = "3s"

@@ -154,7 +154,10 @@ mod tests {
     use super::*;
 
     fn features() -> BTreeSet<String> {
-        ["linux", "a-b", "target=x86_64-unknown-linux-gnu", "d1g1ts"].iter().map(|f| (*f).to_owned()).collect()
+        ["linux", "a-b", "target=x86_64-unknown-linux-gnu", "d1g1ts"]
+            .iter()
+            .map(|f| (*f).to_owned())
+            .collect()
     }
 
     #[test]

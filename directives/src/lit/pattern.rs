@@ -271,9 +271,19 @@ mod tests {
         check("%t", "a %t b %tmp", "/x", "a /x b /xmp");
         check("%{/s:real}", "a %{/s:real} %{s}", "/x", "a /x %{s}");
         let tool = r"(?<!(\.|\-|\^|/|\\|<))\bopt\b(?!(\-|\.))";
-        check(tool, "opt < a.opt | x/opt opt-1 -opt opt", "/b/opt", "/b/opt < a.opt | x/opt opt-1 -opt /b/opt");
+        check(
+            tool,
+            "opt < a.opt | x/opt opt-1 -opt opt",
+            "/b/opt",
+            "/b/opt < a.opt | x/opt opt-1 -opt /b/opt",
+        );
         check(r"\| \bcount\b", "a | count 3", "| /b/count", "a | /b/count 3");
-        check(r"\b(?<![\.\-\^\/\\<])(?<!-flavor\s)(?<!=)ld\.lld\b(?![\.\-])", "ld.lld -flavor ld.lld", "L", "L -flavor ld.lld");
+        check(
+            r"\b(?<![\.\-\^\/\\<])(?<!-flavor\s)(?<!=)ld\.lld\b(?![\.\-])",
+            "ld.lld -flavor ld.lld",
+            "L",
+            "L -flavor ld.lld",
+        );
         check(" clang\\+\\+ ", "a clang++ b", " C ", "a C b");
         check("a{2}b{x}", "aab{x}", "-", "-");
         check("[[]x[]]", "[x]", "-", "-");
@@ -294,9 +304,12 @@ mod tests {
 
     #[test]
     fn whole_matches() {
-        for (pattern, text, expect) in
-            [("linux", "linux", true), ("linux", "linux2", false), ("(?:x|xy)z?", "xyz", true), ("a.c", "abc", true)]
-        {
+        for (pattern, text, expect) in [
+            ("linux", "linux", true),
+            ("linux", "linux2", false),
+            ("(?:x|xy)z?", "xyz", true),
+            ("a.c", "abc", true),
+        ] {
             assert_eq!(Pattern::new(pattern).matches_all(text), Ok(expect), "{pattern} {text}");
         }
     }

@@ -124,7 +124,10 @@ fn read(bytes: &[u8], needs_script: bool) -> Result<LitFile, String> {
                 Open::Define { line, last, .. } if line != last => format!("from line {line} to {last}"),
                 Open::Define { line, .. } | Open::Run { line, .. } => format!("at line {line}"),
             };
-            return Err(format!("Test has unterminated '{}' directive (with '\\') {place}", directive.keyword()));
+            return Err(format!(
+                "Test has unterminated '{}' directive (with '\\') {place}",
+                directive.keyword()
+            ));
         }
     }
     for (key, list) in
@@ -166,9 +169,10 @@ fn take(
             }
         }
         "ALLOW_RETRIES:" => {
-            let number = text.trim().parse().map_err(|_| {
-                format!("INTEGER parser requires the input to be an integer (got {text})")
-            })?;
+            let number = text
+                .trim()
+                .parse()
+                .map_err(|_| format!("INTEGER parser requires the input to be an integer (got {text})"))?;
             retries.push(number);
             Ok(())
         }
@@ -218,8 +222,7 @@ fn split_open(open: &Open) -> Result<(), String> {
 
 /// Name and value of a definition.
 fn split(body: &str) -> Result<(&str, &str), String> {
-    let (name, value) =
-        body.split_once('=').ok_or("Substitution's definition does not contain '='")?;
+    let (name, value) = body.split_once('=').ok_or("Substitution's definition does not contain '='")?;
     let name = name.trim();
     if !NAME.is_match(name) {
         return Err(format!(
@@ -271,7 +274,9 @@ mod tests {
 
     #[test]
     fn line_numbers_and_definitions() {
-        let file = scan(b"\nRUN: %(line) %(line+2) %(line - 1)\nDEFINE: %{a} = x \\\nDEFINE:   y\nREDEFINE: %{a}=").unwrap();
+        let file =
+            scan(b"\nRUN: %(line) %(line+2) %(line - 1)\nDEFINE: %{a} = x \\\nDEFINE:   y\nREDEFINE: %{a}=")
+                .unwrap();
         assert_eq!(file.script[0], run(2, " 2 4 1"));
         let define = |line, last, again, value: &str| Directive::Define {
             line,

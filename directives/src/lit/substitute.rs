@@ -135,7 +135,7 @@ fn branch<'a>(
     let closed = |text: &'a str, what: &str| {
         text.strip_prefix("%}").ok_or_else(|| format!("'%}}' is missing for {what} substitution"))
     };
-    while !text.is_empty() && !(nested && text.starts_with("%}")) {
+    while !(text.is_empty() || nested && text.starts_with("%}")) {
         if let Some(behind) = text.strip_prefix("%if ") {
             let (condition, behind) =
                 behind.split_once("%{").ok_or("'%{' is missing for %if substitution")?;
@@ -176,7 +176,9 @@ fn define(
     match (again, known.as_slice()) {
         (false, []) => substitutions.insert(0, Substitution::new(name, value)),
         (false, _) => {
-            return Err(format!("Substitution whose pattern contains '{name}' is already defined {before}{listed}"));
+            return Err(format!(
+                "Substitution whose pattern contains '{name}' is already defined {before}{listed}"
+            ));
         }
         (true, []) => return Err(format!("No substitution for '{name}' is defined {before}")),
         (true, [one]) if substitutions[*one].pattern.text() == name => {
@@ -189,7 +191,9 @@ fn define(
             ));
         }
         (true, _) => {
-            return Err(format!("Multiple substitutions whose patterns contain '{name}' are defined {before}{listed}"));
+            return Err(format!(
+                "Multiple substitutions whose patterns contain '{name}' are defined {before}{listed}"
+            ));
         }
     }
     Ok(())
@@ -205,7 +209,11 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expect: &str) {
-        let list = [Substitution::new("%{b}", "%t"), Substitution::new("%t", "/tmp/x"), Substitution::new("%{a}", "%{b}")];
+        let list = [
+            Substitution::new("%{b}", "%t"),
+            Substitution::new("%t", "/tmp/x"),
+            Substitution::new("%{a}", "%{b}"),
+        ];
         assert_eq!(expand_line(line, &list, &features(), None).as_deref(), Ok(expect), "{line}");
     }
 
@@ -237,7 +245,11 @@ mod tests {
 
     #[test]
     fn recursion() {
-        let list = [Substitution::new("%rec1", "STOP"), Substitution::new("%rec2", "%rec1"), Substitution::new("%rec3", "%rec2")];
+        let list = [
+            Substitution::new("%rec1", "STOP"),
+            Substitution::new("%rec2", "%rec1"),
+            Substitution::new("%rec3", "%rec2"),
+        ];
         let with = |line, limit| expand_line(line, &list, &features(), Some(limit));
         assert_eq!(with("echo %rec3", 5).as_deref(), Ok("echo STOP"));
         assert!(with("echo %rec3", 1).unwrap_err().contains("recursion limit (1)"));
@@ -248,7 +260,8 @@ mod tests {
     #[test]
     fn definitions() {
         let mut list = vec![Substitution::new("<%{c}>", "c")];
-        let run = |again, name: &str, list: &mut Vec<Substitution>| define(list, again, name, "v", "at line 1");
+        let run =
+            |again, name: &str, list: &mut Vec<Substitution>| define(list, again, name, "v", "at line 1");
         assert!(run(false, "%{a}", &mut list).is_ok());
         assert_eq!(list[0].pattern.text(), "%{a}");
         assert!(run(false, "%{a}", &mut list).unwrap_err().contains("already defined"));

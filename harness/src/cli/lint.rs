@@ -67,9 +67,14 @@ pub fn render(source: &Source, finding: &Finding, format: Format, style: Style) 
         Format::Github => annotation(level, source, finding.span.start, finding.code, &finding.message),
         Format::Json => {
             let (line, column) = source.position(finding.span.start);
+            let related = finding.related.iter().map(|(span, label)| {
+                let (line, column) = source.position(span.start);
+                json!({ "line": line, "column": column, "label": label })
+            });
+            let related: Vec<_> = related.collect();
             json!({
                 "file": source.name, "line": line, "column": column, "code": finding.code, "level": level,
-                "message": finding.message, "label": finding.label, "help": finding.help,
+                "message": finding.message, "label": finding.label, "help": finding.help, "related": related,
             })
             .to_string()
         }

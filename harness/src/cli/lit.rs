@@ -5,12 +5,12 @@ use super::lit_loudness::{Diagnostic, Level};
 use super::print_problems;
 use crate::diag::Style;
 use crate::lit::discover::{Discovered, discover};
-use crate::lit::execute::{Code, Context, Outcome};
 use crate::lit::export::{self, Row};
 use crate::lit::python::{NoAnswer, Question};
 use crate::lit::report::{self, Display, Show, Whose};
 use crate::lit::run::{self, Ended, Options};
-use crate::lit::{Test, googletest, times};
+use crate::lit::{Code, Context, Outcome};
+use crate::lit::{Test, googletest, programs, times};
 use crate::process::Interrupt;
 use regex::{Regex, RegexBuilder};
 use runproof_directives::lit::LIT_VERSION;
@@ -96,7 +96,7 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         println!("WARNING: --incremental is deprecated. Failing tests now always run first.");
     }
     let discovered = discover(&question(args)).map_err(Stop::NoAnswer)?;
-    let Discovered { mut tests, groups, coverage, warnings, frozen } = discovered;
+    let Discovered { mut tests, groups, coverage, warnings, errors, frozen } = discovered;
     if tests.is_empty() {
         eprintln!("error: did not discover any tests for provided path(s)");
         return Err(Stop::Status(2));
@@ -133,7 +133,9 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
     if let Some((run, shards)) = shard {
         selected = part(&selected, run, shards, &notes);
         if selected.is_empty() {
-            eprintln!("warning: shard does not contain any tests.  Consider decreasing the number of shards.");
+            eprintln!(
+                "warning: shard does not contain any tests.  Consider decreasing the number of shards."
+            );
             return Ok(0);
         }
     }
@@ -142,13 +144,17 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
     if !args.skip_test_time_recording {
         record(&tests, &done, &mut notes);
     }
-    let (tests, selected) = by_case(tests, &mut done, selected);
+    let (tests, selected) = by_case(tests, &mut done, selected, &mut notes);
     let all: Vec<Row<'_>> = tests
         .iter()
         .zip(&done.outcomes)
         .map(|(test, (outcome, started))| Row { test, outcome, started: *started })
         .collect();
     finish(args, &all, &selected, shard.is_some(), &done, slowest)?;
+    if errors > 0 {
+        eprintln!("\n{errors} error(s) in tests");
+        return Err(Stop::Status(2));
+    }
     if notes.warnings > 0 {
         eprintln!("\n{} warning(s) in tests", notes.warnings);
     }
@@ -256,6 +262,7 @@ fn question(args: &LitArgs) -> Question {
         debug: args.debug,
         whole_programs: !args.gtest_sharding(),
         program: program_name(),
+        ..Question::default()
     }
 }
 
@@ -300,11 +307,17 @@ fn list(tests: &[Test], args: &LitArgs) -> Result<u8, Stop> {
 fn used_features(tests: &[Test]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for test in tests {
-        let file = std::fs::read(test.source()).ok().and_then(|bytes| runproof_directives::lit::scan_without_script(&bytes).ok());
+        let file = std::fs::read(test.source())
+            .ok()
+            .and_then(|bytes| runproof_directives::lit::scan_without_script(&bytes).ok());
         let Some(file) = file else { continue };
         let lists = [&file.requires, &file.unsupported, &file.xfails];
         names.extend(
-            lists.into_iter().flatten().filter(|e| *e != "*").flat_map(|e| runproof_directives::lit::mentioned(e)),
+            lists
+                .into_iter()
+                .flatten()
+                .filter(|e| *e != "*")
+                .flat_map(|e| runproof_directives::lit::mentioned(e)),
         );
     }
     names
@@ -407,8 +420,8 @@ fn run_tests(
     groups: BTreeMap<String, usize>,
     coverage: bool,
 ) -> Result<Done, Stop> {
-    let interrupt = Interrupt::on_signals()
-        .map_err(|e| Stop::Usage(format!("signals cannot be handled: {e}")))?;
+    let interrupt =
+        Interrupt::on_signals().map_err(|e| Stop::Usage(format!("signals cannot be handled: {e}")))?;
     let tmp = match std::env::var_os("LIT_PRESERVES_TMP") {
         Some(_) => None,
         None => Some(
@@ -464,11 +477,19 @@ fn run_tests(
 }
 
 /// Puts the cases of googletest's programs into the programs' places, behind all other tests.
-fn by_case(tests: Vec<Test>, done: &mut Done, selected: Vec<usize>) -> (Vec<Test>, Vec<usize>) {
+fn by_case(
+    tests: Vec<Test>,
+    done: &mut Done,
+    selected: Vec<usize>,
+    notes: &mut Notes,
+) -> (Vec<Test>, Vec<usize>) {
     if !tests.iter().any(googletest::has_cases) {
         return (tests, selected);
     }
     let outcomes = std::mem::take(&mut done.outcomes);
+    for finding in unreconciled(&tests, &outcomes) {
+        notes.warning(&finding);
+    }
     let (mut kept, mut chosen, mut programs) = (Vec::new(), Vec::new(), Vec::new());
     for (index, (test, (outcome, started))) in tests.into_iter().zip(outcomes).enumerate() {
         let is_selected = selected.contains(&index);
@@ -496,6 +517,26 @@ fn by_case(tests: Vec<Test>, done: &mut Done, selected: Vec<usize>) -> (Vec<Test
         }
     }
     (kept, chosen)
+}
+
+/// What the listings of googletest's programs and the reports of their parts do not agree on. The verdict stays lit's, which does not look.
+fn unreconciled(tests: &[Test], outcomes: &[(Outcome, Option<Instant>)]) -> Vec<String> {
+    /// A test of the program, and the cases that its parts reported; `None` when one of them has no report.
+    type Parts<'a> = BTreeMap<PathBuf, (&'a Test, Option<Vec<String>>)>;
+    let mut programs: Parts<'_> = BTreeMap::new();
+    for (test, (outcome, _)) in tests.iter().zip(outcomes).filter(|(test, _)| googletest::has_cases(test)) {
+        let Some(executable) = googletest::executable(test) else { continue };
+        let entry = programs.entry(executable).or_insert_with(|| (test, Some(Vec::new())));
+        let paths = outcome.cases.as_ref().map(|cases| cases.iter().map(|case| case.path.clone()));
+        entry.1 = entry.1.take().zip(paths).map(|(known, paths)| known.into_iter().chain(paths).collect());
+    }
+    programs
+        .iter()
+        .filter_map(|(executable, (test, reported))| {
+            Some(programs::unreconciled(test, executable, reported.as_ref()?))
+        })
+        .flatten()
+        .collect()
 }
 
 fn show(args: &LitArgs) -> Show {

@@ -185,11 +185,16 @@ mod tests {
         check("-q", Failed, Off, [true, false]);
         check("-a -q", Failed, Off, [true, false]);
         check("-q -a", All, All, [true, false]);
-        check("-sqav", Failed, Failed, [true, true]);
+        check("-sqav", All, Failed, [true, true]);
         check("-s -a", All, All, [false, true]);
         check("-a -s", Failed, Failed, [false, true]);
         check("--print-result-after off --test-output failed", Failed, Failed, [false, false]);
-        check("--test-output=all --print-result-after=failed-or-flaky", FailedOrFlaky, FailedOrFlaky, [false, false]);
+        check(
+            "--test-output=all --print-result-after=failed-or-flaky",
+            FailedOrFlaky,
+            FailedOrFlaky,
+            [false, false],
+        );
         check("--quiet --no-terse-summary --progress-bar", Failed, Off, [false, true]);
     }
 }

@@ -119,10 +119,11 @@ pub fn suites(select: &SelectArgs) -> Result<(Vec<Suite>, Vec<Filter>), Failed> 
     if places.is_empty() {
         places.push(PathBuf::from("."));
     }
-    let suites = find_suites(&places)?;
+    let mut suites = find_suites(&places)?;
     for path in paths {
         texts.extend(path_filters(&path, &suites));
     }
+    suites.iter_mut().for_each(|suite| narrow(suite, &texts));
     Ok((suites, texts))
 }
 
@@ -131,11 +132,37 @@ fn path_filters(path: &Path, suites: &[Suite]) -> Vec<Filter> {
     suites
         .iter()
         .filter_map(|suite| {
-            let below = path.strip_prefix(&suite.root).ok().map(|p| p.to_string_lossy().into_owned());
-            let above = suite.root.starts_with(path).then(String::new);
+            let below = match &suite.lit {
+                Some(lit) => lit.inside(path),
+                None => path.strip_prefix(&suite.root).ok().map(|p| p.to_string_lossy().into_owned()),
+            };
+            let above = suite.home.starts_with(path).then(String::new);
             below.or(above).map(|path| Filter::Path { root: suite.root.clone(), path })
         })
         .collect()
+}
+
+/// Leaves of a suite in lit's dialect only the files at the paths that are named: such suites may be so large that reading the rest
+/// takes longer than the tests.
+fn narrow(suite: &mut Suite, filters: &[Filter]) {
+    let mut paths = Vec::new();
+    for filter in filters {
+        match filter {
+            Filter::Path { root, path } if *root == suite.root => paths.push(path.as_str()),
+            Filter::Path { .. } => {}
+            Filter::Text(_) | Filter::Exact(_) => return,
+        }
+    }
+    if suite.lit.is_none() || paths.is_empty() || paths.contains(&"") {
+        return;
+    }
+    let count = suite.files.len();
+    suite.files.retain(|file| {
+        paths
+            .iter()
+            .any(|p| file.strip_prefix(p).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    });
+    suite.narrowed = suite.files.len() < count;
 }
 
 /// Reads the fleet file that is named, or the one that the suites name, or makes an empty fleet.

@@ -36,7 +36,7 @@ pub fn run(args: &TestArgs, style: Style) -> Result<Status, Failed> {
     let jobs = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, usize::from);
     run.all(jobs, &reporter);
     let mut summary = run.close()?;
-    summary.notes = notes(&setup);
+    summary.notes.extend(notes(&setup));
     summary.exit_only = exit_only(&setup);
     judge(&mut summary, args);
     match Bundle::open(run.bundle()) {
@@ -160,7 +160,11 @@ fn listed(suite: &crate::plan::LoadedSuite) -> Option<String> {
     }
     let total: usize = counts.values().sum();
     let due = suite.baseline.as_ref().map_or(0, |b| b.due(crate::suite::baseline::today()));
-    let due = if due > 0 { format!("; {due} lines of the baseline are past their review date") } else { String::new() };
+    let due = if due > 0 {
+        format!("; {due} lines of the baseline are past their review date")
+    } else {
+        String::new()
+    };
     let codes: Vec<String> = counts.iter().map(|(code, n)| format!("{code} {n}")).collect();
     (total > 0).then(|| {
         let name = &suite.suite.name;
@@ -173,7 +177,11 @@ fn exit_only(setup: &Setup) -> Vec<String> {
     setup
         .plan
         .to_run()
-        .filter(|i| crate::run::is_exit_only(&setup.plan.file(i).test))
+        .filter(|i| {
+            let file = setup.plan.file(i);
+            let of_program = file.lit.as_ref().is_some_and(|test| test.of_program.is_some());
+            !of_program && crate::run::is_exit_only(&file.test)
+        })
         .map(|i| crate::report::id(&i.key))
         .collect()
 }

@@ -1,5 +1,6 @@
 //! What a suite's configuration came to: what lit's Python files evaluate to, or what `[lit]` of a `runproof.toml` says.
 
+use super::cases::OfProgram;
 use runproof_directives::lit::{Pattern, Substitution};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,15 +31,34 @@ pub enum Format {
     Googletest {
         /// Folders that are looked into below each folder.
         sub_dirs: Vec<String>,
-        /// Beginnings of the executables' names.
+        /// Beginnings of the executables' names; any when there are none.
+        #[serde(default)]
         prefixes: Vec<String>,
         /// Ends of the executables' names.
         suffixes: Vec<String>,
         /// Words before the executable.
+        #[serde(default)]
         run_under: Vec<String>,
         /// Runs executables that end in `.py`.
         #[serde(default)]
         python: Option<String>,
+        /// A program that lists no case is no error.
+        #[serde(default)]
+        may_be_empty: bool,
+    },
+    /// Rust test programs: executables that list and run tests as libtest does.
+    Libtest {
+        /// Patterns of their paths in the suite. A file that fits and is no such program is passed over.
+        programs: Vec<String>,
+        /// Words before the executable.
+        #[serde(default)]
+        run_under: Vec<String>,
+        /// Folder in which they run, relative to the suite's files; the harness's own unless given.
+        #[serde(default)]
+        run_in: Option<PathBuf>,
+        /// A program that lists no case is no error.
+        #[serde(default)]
+        may_be_empty: bool,
     },
     /// A class of the suite's own, which only Python can run.
     Python {
@@ -184,12 +204,23 @@ pub struct Test {
     pub unsupported: bool,
     /// `UNSUPPORTED` of the file does not count.
     pub unsupported_not: bool,
+    /// The program whose case it is.
+    pub of_program: Option<OfProgram>,
 }
 
 impl Test {
     /// A test as the suite has it.
     pub fn new(suite: Arc<SuiteInfo>, path: String, config: Arc<Config>) -> Self {
-        Self { suite, path, config, xfails: Vec::new(), xfail_not: false, unsupported: false, unsupported_not: false }
+        Self {
+            suite,
+            path,
+            config,
+            xfails: Vec::new(),
+            xfail_not: false,
+            unsupported: false,
+            unsupported_not: false,
+            of_program: None,
+        }
     }
 
     /// `SUITE :: path`.

@@ -178,11 +178,17 @@ fn context(group: &[DiffOp], old: &[Vec<u8>], new: &[Vec<u8>], out: &mut Vec<u8>
     put("", &[b"***************\n".to_vec()]);
     put("", &[format!("*** {} ****\n", range(span(group, DiffOp::old_range))).into_bytes()]);
     if group.iter().any(|op| matches!(op.tag(), DiffTag::Replace | DiffTag::Delete)) {
-        group.iter().filter(|op| op.tag() != DiffTag::Insert).for_each(|op| put(mark(op), &old[op.old_range()]));
+        group
+            .iter()
+            .filter(|op| op.tag() != DiffTag::Insert)
+            .for_each(|op| put(mark(op), &old[op.old_range()]));
     }
     put("", &[format!("--- {} ----\n", range(span(group, DiffOp::new_range))).into_bytes()]);
     if group.iter().any(|op| matches!(op.tag(), DiffTag::Replace | DiffTag::Insert)) {
-        group.iter().filter(|op| op.tag() != DiffTag::Delete).for_each(|op| put(mark(op), &new[op.new_range()]));
+        group
+            .iter()
+            .filter(|op| op.tag() != DiffTag::Delete)
+            .for_each(|op| put(mark(op), &new[op.new_range()]));
     }
 }
 
@@ -258,9 +264,13 @@ mod tests {
     #[test]
     fn both_formats() {
         let unified = Options { unified: true, context: 3, ..Options::default() };
-        assert_eq!(diff(&unified, "foo\nbar\n", "foo\nbaz\n"), "--- a\n+++ b\n@@ -1,2 +1,2 @@\n foo\n-bar\n+baz\n");
+        assert_eq!(
+            diff(&unified, "foo\nbar\n", "foo\nbaz\n"),
+            "--- a\n+++ b\n@@ -1,2 +1,2 @@\n foo\n-bar\n+baz\n"
+        );
         let context = Options { context: 3, ..Options::default() };
-        let expect = "*** a\n--- b\n***************\n*** 1,2 ****\n  foo\n! bar\n--- 1,2 ----\n  foo\n! baz\n";
+        let expect =
+            "*** a\n--- b\n***************\n*** 1,2 ****\n  foo\n! bar\n--- 1,2 ----\n  foo\n! baz\n";
         assert_eq!(diff(&context, "foo\nbar\n", "foo\nbaz\n"), expect);
         assert_eq!(diff(&context, "", "x\n"), "*** a\n--- b\n***************\n*** 0 ****\n--- 1 ----\n+ x\n");
     }

@@ -3,6 +3,7 @@
 
 use super::config::{Format, Frozen, FrozenSubstitution, SuiteInfo, Test};
 use super::frozen_suite::{Folders, More, roots};
+use super::programs::{self, Wanted};
 use super::python::{self, NoAnswer, Question};
 use crate::diag::Problem;
 use crate::suite::config::{self, Dialect, FolderConfig};
@@ -24,6 +25,8 @@ pub struct Discovered {
     pub coverage: bool,
     /// Warnings that were given on the way.
     pub warnings: u32,
+    /// Errors that were told on the way.
+    pub errors: u32,
     /// Some suite's configuration was written down before: parameters do not reach it.
     pub frozen: bool,
 }
@@ -34,6 +37,7 @@ impl Discovered {
         self.groups.append(&mut other.groups);
         self.coverage |= other.coverage;
         self.warnings += other.warnings;
+        self.errors += other.errors;
         self.frozen |= other.frozen;
     }
 }
@@ -58,7 +62,7 @@ pub fn discover(question: &Question) -> Result<Discovered, NoAnswer> {
         }
         let Some(suite) = known.get(&home) else { continue };
         let before = discovered.tests.len();
-        let place = suite.path_of(&absolute);
+        let place = suite.inside(&absolute).unwrap_or_default();
         discovered.add(suite.tests(&place, question)?);
         if discovered.tests.len() == before {
             eprintln!("lit: warning: input '{}' contained no tests", path.display());
@@ -110,7 +114,9 @@ fn home(folder: &Path) -> Home {
         Ok(text) if has(&text, "name", "=") || has(&text, "files", "=") => Home::Strict,
         Ok(_) => Home::Folder,
         // A test that is named by its path is no folder.
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Home::No,
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            Home::No
+        }
         Err(_) => Home::Lit,
     }
 }
@@ -142,10 +148,12 @@ impl FrozenSuite {
         let suite = Suite {
             root: source_root.clone(),
             home: home.to_path_buf(),
+            narrowed: false,
             lit: None,
             name: name.clone(),
             configs: vec![FolderConfig { folder: String::new(), source, config }],
             files: Vec::new(),
+            cases: BTreeMap::new(),
             unclaimed: Vec::new(),
         };
         Self::of(&suite, home, SuiteInfo { name, source_root, exec_root }, question)
@@ -157,6 +165,11 @@ impl FrozenSuite {
     /// A tool that is not there, a feature that cannot be decided.
     pub fn of(suite: &Suite, home: &Path, info: SuiteInfo, question: &Question) -> Result<Self, NoAnswer> {
         let section = &suite.config().lit;
+        let formats = std::iter::once(&section.config.format)
+            .chain(section.folder.iter().filter_map(|f| f.format.as_ref()));
+        for format in formats {
+            programs::check(format).map_err(|problem| NoAnswer::Problems(vec![problem]))?;
+        }
         let more = More {
             path: question.folders.clone(),
             timeout: question.timeout,
@@ -168,11 +181,11 @@ impl FrozenSuite {
     }
 
     /// A place as a path in the suite. It may be named by where the files are, where they run, or below the file's folder.
-    fn path_of(&self, place: &Path) -> String {
+    pub fn inside(&self, place: &Path) -> Option<String> {
         let real = place.canonicalize().unwrap_or_else(|_| place.to_path_buf());
         let roots = [&self.info.exec_root, &self.info.source_root, &self.home];
         let inside = [place, &real].into_iter().flat_map(|p| roots.iter().map(move |r| p.strip_prefix(r)));
-        inside.flatten().next().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default()
+        inside.flatten().next().map(|p| p.to_string_lossy().into_owned())
     }
 
     /// The configuration of a file.
@@ -190,6 +203,8 @@ impl FrozenSuite {
         let place = self.info.source_root.join(path);
         if place.is_dir() {
             self.walk(path.trim_end_matches('/'), &mut found, question)?;
+        } else if self.programs_above(path, &mut found, question) {
+            found.tests.retain(|test| programs::is_named(test, path));
         } else if place.exists() {
             let test = self.test(path);
             let name = path.rsplit('/').next().unwrap_or(path);
@@ -200,11 +215,42 @@ impl FrozenSuite {
         Ok(found)
     }
 
+    /// Looks for a program at or above a path that is no folder. Whether there is a folder at all whose tests are in programs.
+    fn programs_above(&self, path: &str, found: &mut Discovered, question: &Question) -> bool {
+        let above = std::iter::successors(Some(path), |p| {
+            (!p.is_empty()).then(|| p.rfind('/').map_or("", |at| &p[..at]))
+        });
+        let mut any = false;
+        for folder in above.skip(1) {
+            let config = self.folders.of(folder);
+            if programs::has_programs(&config.frozen.format) {
+                any = true;
+                self.programs(folder, found, question, Some(path));
+            }
+        }
+        any
+    }
+
+    /// The tests in the programs of a folder.
+    fn programs(&self, folder: &str, found: &mut Discovered, question: &Question, only: Option<&str>) {
+        let wanted = Wanted { by_case: question.by_case, whole: question.whole_programs, only };
+        let (tests, warnings) = programs::tests(&self.info, folder, self.folders.of(folder), wanted);
+        found.tests.extend(tests);
+        for warning in warnings {
+            eprintln!("lit: warning: {warning}");
+            found.warnings += 1;
+        }
+    }
+
     fn walk(&self, path: &str, found: &mut Discovered, question: &Question) -> Result<(), NoAnswer> {
         let config = self.folders.of(path);
         let frozen = &config.frozen;
         if frozen.standalone {
             return Ok(());
+        }
+        let of_programs = programs::has_programs(&frozen.format);
+        if of_programs {
+            self.programs(path, found, question, None);
         }
         let Ok(entries) = std::fs::read_dir(self.info.source_root.join(path)) else { return Ok(()) };
         let mut folders = Vec::new();
@@ -220,7 +266,7 @@ impl FrozenSuite {
                 if !matches!(name.as_str(), "Output" | ".svn" | ".git") && !frozen.excludes.contains(&name) {
                     folders.push(inside);
                 }
-            } else if !matches!(frozen.format, Format::None) && is_test(&name, frozen) {
+            } else if !of_programs && !matches!(frozen.format, Format::None) && is_test(&name, frozen) {
                 found.tests.push(Test::new(Arc::clone(&self.info), inside, Arc::clone(config)));
             }
         }
@@ -236,9 +282,11 @@ impl FrozenSuite {
                 }
                 Some((place, Home::Folder)) => {
                     let file = place.join(config::FILE);
-                    let text = format!("`{}` has no effect: it lies in a suite in lit's dialect", show(&file));
-                    let problem = Problem::new("bad-config", text)
-                        .help("write what differs in that folder under `[[lit.folder]]` of the suite's own file");
+                    let text =
+                        format!("`{}` has no effect: it lies in a suite in lit's dialect", show(&file));
+                    let problem = Problem::new("bad-config", text).help(
+                        "write what differs in that folder under `[[lit.folder]]` of the suite's own file",
+                    );
                     return Err(NoAnswer::Problems(vec![problem]));
                 }
                 // A suite of its own: it is run when it is named.

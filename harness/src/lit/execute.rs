@@ -1,140 +1,25 @@
 //! One test: read, decided, run, given lit's result.
 
+use super::cases;
 use super::config::{Format, Frozen, Test};
-use super::googletest::{self, Case, How};
+use super::googletest::{self, How};
 use super::log::{LineRan, Log};
+use super::outcome::{Code, Outcome, Trap};
 use super::shell::{Abort, Shell, State};
 use crate::process::{End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
 use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan, scan_without_script};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
+
+/// A name that looks like a substitution.
+static UNKNOWN: LazyLock<regex::Regex> =
+    LazyLock::new(|| regex::Regex::new(r"%\{[a-zA-Z_/][-\w:/]*\}").expect("a fixed pattern"));
 
 /// Characters of an output that are shown when nothing is said.
 pub const OUTPUT_LIMIT: usize = 10_240;
-
-/// A result of lit's, in the order in which lit lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Code {
-    /// Left out by a filter.
-    Excluded,
-    /// Not reached.
-    Skipped,
-    /// Not for this place.
-    Unsupported,
-    /// Passed.
-    Pass,
-    /// Passed after it had failed.
-    FlakyPass,
-    /// Failed, as expected.
-    Xfail,
-    /// It could not be decided.
-    Unresolved,
-    /// Ended at the limit.
-    Timeout,
-    /// Failed.
-    Fail,
-    /// Passed against expectation.
-    Xpass,
-}
-
-impl Code {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Excluded,
-        Self::Skipped,
-        Self::Unsupported,
-        Self::Pass,
-        Self::FlakyPass,
-        Self::Xfail,
-        Self::Unresolved,
-        Self::Timeout,
-        Self::Fail,
-        Self::Xpass,
-    ];
-
-    /// As in result lines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Excluded => "EXCLUDED",
-            Self::Skipped => "SKIPPED",
-            Self::Unsupported => "UNSUPPORTED",
-            Self::Pass => "PASS",
-            Self::FlakyPass => "FLAKYPASS",
-            Self::Xfail => "XFAIL",
-            Self::Unresolved => "UNRESOLVED",
-            Self::Timeout => "TIMEOUT",
-            Self::Fail => "FAIL",
-            Self::Xpass => "XPASS",
-        }
-    }
-
-    /// As in the summary.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Excluded => "Excluded",
-            Self::Skipped => "Skipped",
-            Self::Unsupported => "Unsupported",
-            Self::Pass => "Passed",
-            Self::FlakyPass => "Passed With Retry",
-            Self::Xfail => "Expectedly Failed",
-            Self::Unresolved => "Unresolved",
-            Self::Timeout => "Timed Out",
-            Self::Fail => "Failed",
-            Self::Xpass => "Unexpectedly Passed",
-        }
-    }
-
-    /// Whether it fails the run.
-    pub const fn is_failure(self) -> bool {
-        matches!(self, Self::Unresolved | Self::Timeout | Self::Fail | Self::Xpass)
-    }
-}
-
-/// How a test came out.
-#[derive(Debug)]
-pub struct Outcome {
-    /// lit's result.
-    pub code: Code,
-    /// The account that lit shows.
-    pub output: String,
-    /// How often it was run.
-    pub attempts: u32,
-    /// How often it might have been.
-    pub allowed: u32,
-    /// How long it took.
-    pub elapsed: Duration,
-    /// Features that it requires and that are missing.
-    pub missing: Vec<String>,
-    /// What stands in its place in lists and reports: the cases of a program that ran to its end.
-    pub cases: Option<Vec<Case>>,
-    /// What was run, when it is kept.
-    pub lines: Vec<LineRan>,
-    /// Exit status of the script.
-    pub status: i32,
-    /// Seconds that it could take; 0 for no limit.
-    pub limit: u64,
-}
-
-impl Outcome {
-    /// One without an attempt.
-    pub fn new(code: Code, output: impl Into<String>) -> Self {
-        Self {
-            code,
-            output: output.into(),
-            attempts: 1,
-            allowed: 1,
-            elapsed: Duration::ZERO,
-            missing: Vec::new(),
-            cases: None,
-            lines: Vec::new(),
-            status: 0,
-            limit: 0,
-        }
-    }
-}
 
 /// What all tests of a run share.
 #[derive(Debug)]
@@ -185,19 +70,24 @@ impl Context {
 /// Runs a test; `None` when the run was interrupted.
 pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome> {
     let started = Instant::now();
-    let mut outcome = match &test.config.frozen.format {
-        Format::Shell { external, preamble, .. } => {
+    let mut outcome = match (&test.of_program, &test.config.frozen.format) {
+        (Some(of), _) => plain(test, cases::run(test, of, number, context))?,
+        (None, Format::Shell { external, preamble, .. }) => {
             let mut file = Own { test, number, context, external: *external, preamble };
             file.run()?
         }
-        Format::None => Outcome::new(Code::Unresolved, "The test has no format.\n"),
-        Format::Googletest { run_under, python, .. } => {
+        (None, Format::None | Format::Libtest { .. }) => {
+            Outcome::new(Code::Unresolved, "The test has no format.\n")
+        }
+        (None, Format::Googletest { run_under, python, .. }) => {
             let how = How { run_under, python: python.as_deref() };
             plain(test, googletest::run(test, number, context, &how))?
         }
-        Format::Executable => plain(test, executable(test, number, context))?,
-        Format::Python { class } => {
-            let why = format!("Tests of the format `{class}` are run by Python code of their suite, which only lit can call.\n");
+        (None, Format::Executable) => plain(test, executable(test, number, context))?,
+        (None, Format::Python { class }) => {
+            let why = format!(
+                "Tests of the format `{class}` are run by Python code of their suite, which only lit can call.\n"
+            );
             Outcome::new(Code::Unresolved, why)
         }
     };
@@ -280,6 +170,11 @@ fn as_expected(mut outcome: Outcome, expected: bool) -> Outcome {
         Code::Fail if expected => Code::Xfail,
         other => other,
     };
+    if outcome.code != Code::Xfail {
+        // They are about expected failures only.
+        outcome.traps.remove(&Trap::XfailNotStarted);
+        outcome.traps.remove(&Trap::XfailCrash);
+    }
     outcome
 }
 
@@ -297,55 +192,52 @@ pub(super) fn environment(test: &Test, context: &Context) -> BTreeMap<String, St
 
 /// Whether a test is not for this place.
 fn gate(test: &Test, file: &LitFile) -> Result<Option<Outcome>, String> {
-        let frozen = &test.config.frozen;
-        let missing = |features: &std::collections::BTreeSet<String>| -> Result<Vec<String>, String> {
-            let mut missing = Vec::new();
-            for item in &file.requires {
-                let holds = evaluate(item, features).map_err(|e| format!("Error in REQUIRES list:\n{e}"))?;
-                if !holds {
-                    missing.push(item.clone());
-                }
-            }
-            Ok(missing)
-        };
-        let unsupported = |text: String| Outcome::new(Code::Unsupported, text);
-        let absent = missing(&frozen.features)?;
-        if !absent.is_empty() {
-            let text =
-                format!("Test requires the following unavailable features: {}", absent.join(", "));
-            return Ok(Some(Outcome { missing: absent, ..unsupported(text) }));
-        }
-        let mut present = Vec::new();
-        if !test.unsupported_not {
-            if test.unsupported {
-                present.push("lit-unsupported-marker".to_owned());
-            }
-            for item in &file.unsupported {
-                let holds = evaluate(item, &frozen.features);
-                if holds.map_err(|e| format!("Error in UNSUPPORTED list:\n{e}"))? {
-                    present.push(item.clone());
-                }
+    let frozen = &test.config.frozen;
+    let missing = |features: &BTreeSet<String>| -> Result<Vec<String>, String> {
+        let mut missing = Vec::new();
+        for item in &file.requires {
+            let holds = evaluate(item, features).map_err(|e| format!("Error in REQUIRES list:\n{e}"))?;
+            if !holds {
+                missing.push(item.clone());
             }
         }
-        if !present.is_empty() {
+        Ok(missing)
+    };
+    let unsupported = |text: String| Outcome::new(Code::Unsupported, text);
+    let absent = missing(&frozen.features)?;
+    if !absent.is_empty() {
+        let text = format!("Test requires the following unavailable features: {}", absent.join(", "));
+        return Ok(Some(Outcome { missing: absent, ..unsupported(text) }));
+    }
+    let mut present = Vec::new();
+    if !test.unsupported_not {
+        if test.unsupported {
+            present.push("lit-unsupported-marker".to_owned());
+        }
+        for item in &file.unsupported {
+            let holds = evaluate(item, &frozen.features);
+            if holds.map_err(|e| format!("Error in UNSUPPORTED list:\n{e}"))? {
+                present.push(item.clone());
+            }
+        }
+    }
+    if !present.is_empty() {
+        let text =
+            format!("Test does not support the following features and/or targets: {}", present.join(", "));
+        return Ok(Some(unsupported(text)));
+    }
+    if !frozen.limit_to_features.is_empty() {
+        let rest = frozen.features.difference(&frozen.limit_to_features).cloned().collect();
+        if missing(&rest)?.is_empty() {
+            let limits: Vec<&str> = frozen.limit_to_features.iter().map(String::as_str).collect();
             let text = format!(
-                "Test does not support the following features and/or targets: {}",
-                present.join(", ")
+                "Test does not require any of the features specified in limit_to_features: {}",
+                limits.join(", ")
             );
             return Ok(Some(unsupported(text)));
         }
-        if !frozen.limit_to_features.is_empty() {
-            let rest = frozen.features.difference(&frozen.limit_to_features).cloned().collect();
-            if missing(&rest)?.is_empty() {
-                let limits: Vec<&str> = frozen.limit_to_features.iter().map(String::as_str).collect();
-                let text = format!(
-                    "Test does not require any of the features specified in limit_to_features: {}",
-                    limits.join(", ")
-                );
-                return Ok(Some(unsupported(text)));
-            }
-        }
-        Ok(None)
+    }
+    Ok(None)
 }
 
 /// A file with `RUN` lines.
@@ -365,6 +257,7 @@ struct Attempt {
     log: String,
     stderr: String,
     lines: Vec<LineRan>,
+    traps: BTreeSet<Trap>,
 }
 
 impl Own<'_> {
@@ -450,7 +343,9 @@ impl Own<'_> {
                 Ok(attempt) if attempt.code == Code::Fail && attempts < allowed => {}
                 Ok(attempt) => break attempt,
                 Err(Abort::Interrupted) => return None,
-                Err(Abort::Exception(why) | Abort::Error { message: why, .. }) => return Some(exception(&why)),
+                Err(Abort::Exception(why) | Abort::Error { message: why, .. }) => {
+                    return Some(exception(&why));
+                }
             }
         };
         let code = if attempts > 1 && last.code == Code::Pass { Code::FlakyPass } else { last.code };
@@ -465,7 +360,11 @@ impl Own<'_> {
             }
         }
         let (lines, status, limit) = (last.lines, last.status, frozen.timeout);
-        Some(Outcome { attempts, allowed, lines, status, limit, ..Outcome::new(code, output) })
+        let mut traps = last.traps;
+        if status < 0 && last.timeout.is_none() {
+            traps.insert(Trap::XfailCrash);
+        }
+        Some(Outcome { attempts, allowed, lines, traps, status, limit, ..Outcome::new(code, output) })
     }
 
     /// Gives each command line a profile of its own.
@@ -497,6 +396,7 @@ impl Own<'_> {
                             log,
                             stderr: String::new(),
                             lines: Vec::new(),
+                            traps: BTreeSet::new(),
                         });
                     }
                 },
@@ -521,6 +421,7 @@ impl Own<'_> {
                 limits: Limits::default(),
                 limited: false,
                 left: Vec::new(),
+                traps: BTreeSet::new(),
             },
             scope: None,
             marker: &marker,
@@ -548,10 +449,18 @@ impl Own<'_> {
             }
         }
         let timed_out = shell.timed_out;
+        let unknown =
+            |line: &&String| UNKNOWN.find_iter(line).any(|m| !m.as_str().starts_with("%{readfile:"));
+        if script.iter().any(|line| unknown(&line)) {
+            shell.state.traps.insert(Trap::UnknownSubstitution);
+        }
         if let Some(scope) = shell.scope.take() {
             let leftovers = scope.sweep(timed_out || !matches!(status, Ok(Some(_))));
-            drop(leftovers);
+            if !leftovers.is_empty() {
+                shell.state.traps.insert(Trap::LeftBehind);
+            }
         }
+        let mut traps = std::mem::take(&mut shell.state.traps);
         let status = match status {
             Ok(status) => status,
             Err(Abort::Error { words, message }) => {
@@ -564,19 +473,20 @@ impl Own<'_> {
                     ..super::shell::Ran::default()
                 };
                 log.ran(ran);
+                traps.insert(Trap::XfailNotStarted);
                 Some(127)
             }
             Err(other) => return Err(other),
         };
         let code = match status {
-            Some(0) if !timed_out => Code::Pass,
+            // Also at the limit: what has ended well in time has.
             Some(0) => Code::Pass,
             _ if timed_out => Code::Timeout,
             _ => Code::Fail,
         };
         let timeout = timed_out.then_some(frozen.timeout);
         let status = status.unwrap_or(-9);
-        Ok(Attempt { code, status, timeout, log: log.text, stderr: String::new(), lines: log.lines })
+        Ok(Attempt { code, status, timeout, log: log.text, stderr: String::new(), lines: log.lines, traps })
     }
 
     /// Hands the script to a real shell.
@@ -637,6 +547,7 @@ impl Own<'_> {
             log: text(&done.stdout),
             stderr: text(&done.stderr),
             lines: Vec::new(),
+            traps: BTreeSet::new(),
         })
     }
 }
@@ -648,8 +559,7 @@ pub fn retries(file: &LitFile, frozen: &Frozen) -> u32 {
 
 /// The result of a test at which lit itself fails.
 fn exception(why: &str) -> Outcome {
-    let text =
-        format!("Exception during script execution:\nTraceback (most recent call last):\n{why}\n\n");
+    let text = format!("Exception during script execution:\nTraceback (most recent call last):\n{why}\n\n");
     Outcome::new(Code::Unresolved, text)
 }
 

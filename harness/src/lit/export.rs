@@ -1,7 +1,7 @@
 //! Reports in the formats that lit writes.
 
 use super::config::Test;
-use super::execute::{Code, Outcome};
+use super::outcome::{Code, Outcome};
 use base64::Engine as _;
 use runproof_directives::lit::LIT_VERSION;
 use serde_json::{Value, json};
@@ -68,7 +68,8 @@ pub fn resultdb(rows: &[Row<'_>], seconds: f64) -> String {
                 Code::Unresolved | Code::Timeout => "ABORT",
             };
             #[allow(clippy::cast_possible_truncation, reason = "milliseconds since 1970")]
-            let start = jiff::Timestamp::from_microsecond((utc(row.started) * 1e6) as i64).unwrap_or_default();
+            let start =
+                jiff::Timestamp::from_microsecond((utc(row.started) * 1e6) as i64).unwrap_or_default();
             let contents = base64::engine::general_purpose::STANDARD.encode(&row.outcome.output);
             json!({
                 "testId": row.test.name(),
@@ -104,7 +105,8 @@ pub fn trace(rows: &[Row<'_>]) -> String {
 pub fn xunit(rows: &[Row<'_>], seconds: f64) -> String {
     let mut rows: Vec<&Row<'_>> = rows.iter().collect();
     rows.sort_by(|a, b| (&a.test.suite.name, parts(a.test)).cmp(&(&b.test.suite.name, parts(b.test))));
-    let mut text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites time=\"{seconds:.2}\">\n");
+    let mut text =
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites time=\"{seconds:.2}\">\n");
     for suite in rows.chunk_by(|a, b| a.test.suite == b.test.suite) {
         let failures = suite.iter().filter(|r| r.outcome.code.is_failure()).count();
         let skipped = suite.iter().filter(|r| r.is_skipped()).count();

@@ -114,6 +114,7 @@ def write(tests, *arguments):
         "groups": {text(k): v for k, v in getattr(whole, "parallelism_groups", {}).items() if v is not None},
         "coverage": bool(getattr(whole, "per_test_coverage", False)),
         "warnings": whole.numWarnings,
+        "errors": whole.numErrors,
     }
     with open(out, "w") as file:
         json.dump(data, file)

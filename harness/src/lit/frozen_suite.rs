@@ -331,7 +331,8 @@ impl Folders {
 
 /// Where a suite's files are and where its tests run, for the folder of its `runproof.toml`.
 pub fn roots(section: &LitSection, home: &Path) -> (PathBuf, PathBuf) {
-    let source = section.source.as_ref().map_or_else(|| home.to_path_buf(), |s| super::shell::normal(&home.join(s)));
+    let source =
+        section.source.as_ref().map_or_else(|| home.to_path_buf(), |s| super::shell::normal(&home.join(s)));
     let exec = section.exec.as_ref().map_or_else(|| source.clone(), |e| super::shell::normal(&home.join(e)));
     (source, exec)
 }

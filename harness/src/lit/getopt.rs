@@ -15,7 +15,9 @@ pub(super) fn getopt(words: &[String], short: &str, long: &[&str]) -> Result<Par
             let mut found = long.iter().filter(|l| l.starts_with(name));
             let exact = long.iter().find(|l| **l == name);
             match (exact, found.next(), found.next()) {
-                (Some(one), ..) | (None, Some(one), None) => options.push((format!("--{one}"), String::new())),
+                (Some(one), ..) | (None, Some(one), None) => {
+                    options.push((format!("--{one}"), String::new()));
+                }
                 (None, Some(_), Some(_)) => return Err(format!("option --{name} not a unique prefix")),
                 (None, None, _) => return Err(format!("option --{name} not recognized")),
             }

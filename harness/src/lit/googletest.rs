@@ -1,8 +1,10 @@
 //! Programs that are tests by googletest's rules. One test is a program, or with sharding a part of its cases; what its JSON says of
 //! each case takes its place in lists and reports.
 
+use super::cases::{NOT_REPORTED, Said};
 use super::config::{Format, Test};
-use super::execute::{Code, Context, Outcome, expected_to_fail};
+use super::execute::{Context, expected_to_fail};
+use super::outcome::{Code, Outcome};
 use super::pipeline::{Program, program};
 use super::shell::Abort;
 use crate::process::End;
@@ -11,7 +13,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Stands in the place of a program whose cases could not be listed.
-const UNLISTED: &str = "failed_to_discover_tests_from_gtest";
+pub(super) const UNLISTED: &str = "failed_to_discover_tests_from_gtest";
+/// Variables that say which cases a program runs.
+pub const CHOOSES: [&str; 5] = [
+    "GTEST_FILTER",
+    "GTEST_TOTAL_SHARDS",
+    "GTEST_SHARD_INDEX",
+    "GTEST_ALSO_RUN_DISABLED_TESTS",
+    "GTEST_REPEAT",
+];
+/// Cases of a part, at most, when no core is idle.
+const SHARD: usize = 512;
 
 /// One case of a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +68,14 @@ struct ReportCase {
     #[serde(default)]
     time: String,
     failures: Option<Vec<ReportFailure>>,
+    #[serde(default)]
+    skipped: Vec<ReportSkip>,
+}
+
+#[derive(Deserialize)]
+struct ReportSkip {
+    #[serde(default)]
+    message: String,
 }
 
 #[derive(Deserialize)]
@@ -129,7 +149,8 @@ pub(super) fn run(test: &Test, number: usize, context: &Context, how: &How<'_>) 
         let text = format!("{}{stream}shard JSON output does not exist: {}", header(&said), report.display());
         return Ok(Outcome::new(Code::Fail, text));
     };
-    let report: Report = serde_json::from_str(&text).map_err(|e| failed(format!("Failed to parse json file: {e}")))?;
+    let report: Report =
+        serde_json::from_str(&text).map_err(|e| failed(format!("Failed to parse json file: {e}")))?;
     let expected = expected_to_fail(test, &[]).map_err(failed)?;
     let cases = Some(cases(&report, &executable.display().to_string(), expected));
     if done.status == 0 {
@@ -194,7 +215,8 @@ fn cases(report: &Report, executable: &str, expected: bool) -> Vec<Case> {
     let all = report.testsuites.iter().flat_map(|s| s.testsuite.iter().map(move |c| (s, c)));
     all.filter(|(_, case)| case.result != "SUPPRESSED")
         .map(|(suite, case)| {
-            let header = format!("Script:\n--\n{executable} --gtest_filter={}.{}\n--\n", suite.name, case.name);
+            let header =
+                format!("Script:\n--\n{executable} --gtest_filter={}.{}\n--\n", suite.name, case.name);
             let (code, output) = match (&case.failures, case.result.as_str()) {
                 (_, "SKIPPED") => (Code::Skipped, String::new()),
                 (Some(failures), _) => {
@@ -211,9 +233,83 @@ fn cases(report: &Report, executable: &str, expected: bool) -> Vec<Case> {
         .collect()
 }
 
+/// The cases of `--gtest_list_tests`, each as `suite.case`.
+pub(super) fn listed(text: &str) -> Vec<String> {
+    let mut suite = "";
+    let mut cases = Vec::new();
+    for line in text.lines() {
+        // Behind a name stands what it is made of: `# TypeParam = int`.
+        let name = line.split_whitespace().next().unwrap_or_default();
+        if line.starts_with("  ") {
+            cases.push(format!("{suite}{name}"));
+        } else if name.ends_with('.') {
+            suite = name;
+        }
+    }
+    cases
+}
+
+/// A case as a path: `suite/case`.
+pub(super) fn path_of(name: &str) -> String {
+    name.replacen('.', "/", 1)
+}
+
+/// In how many parts lit runs a program with so many cases.
+pub(super) fn shards(cases: usize, cores: usize) -> usize {
+    let mut size = SHARD;
+    while cases.div_ceil(size) < cores && size > 1 {
+        size /= 2;
+    }
+    cases.div_ceil(size)
+}
+
+/// What the report of a program that was asked for one case says of it.
+pub(super) fn said_of(report: Option<&str>, name: &str) -> Result<Said, String> {
+    let Some(text) = report else { return Err(NOT_REPORTED.to_owned()) };
+    let report: Report = serde_json::from_str(text).map_err(|e| format!("its report cannot be read: {e}"))?;
+    let all = report
+        .testsuites
+        .iter()
+        .flat_map(|s| s.testsuite.iter().map(move |c| (format!("{}.{}", s.name, c.name), c)));
+    let ran: Vec<(String, &ReportCase)> = all.filter(|(_, case)| case.result != "SUPPRESSED").collect();
+    if let Some((other, _)) = ran.iter().find(|(own, _)| own != name) {
+        return Err(format!("`{other}` is reported, and only `{name}` was to be run"));
+    }
+    let case = match ran.as_slice() {
+        [] => return Err(NOT_REPORTED.to_owned()),
+        [(_, case)] => case,
+        several => return Err(format!("`{name}` was listed once and has {} results", several.len())),
+    };
+    match (&case.failures, case.result.as_str()) {
+        (_, "SKIPPED") => {
+            let why =
+                case.skipped.first().and_then(|s| s.message.lines().map(str::trim).rfind(|l| !l.is_empty()));
+            let why = why.map_or_else(
+                || "skipped by the program".to_owned(),
+                |w| format!("skipped by the program: {w}"),
+            );
+            Ok(Said { code: Code::Unsupported, why })
+        }
+        (Some(failures), _) => {
+            let why: Vec<&str> = failures.iter().map(|f| f.failure.trim_end()).collect();
+            Ok(Said { code: Code::Fail, why: why.join("\n") })
+        }
+        (None, "COMPLETED") => Ok(Said { code: Code::Pass, why: String::new() }),
+        (None, other) => Err(format!("`{name}` has the result `{other}`, which is none")),
+    }
+}
+
 /// Whether a test is a program, or a part of one, whose cases take its place.
 pub fn has_cases(test: &Test) -> bool {
-    matches!(test.config.frozen.format, Format::Googletest { .. }) && !test.path.ends_with(UNLISTED)
+    matches!(test.config.frozen.format, Format::Googletest { .. })
+        && test.of_program.is_none()
+        && !test.path.ends_with(UNLISTED)
+}
+
+/// The program that a test is, or is a part of.
+pub fn executable(test: &Test) -> Option<PathBuf> {
+    let path = test.source();
+    if path.is_file() { Some(path) } else { place(path, true).map(|(program, _)| program) }
 }
 
 /// Whether the outcome of the program itself stays in lists beside its cases: it failed, and no case did.
@@ -278,12 +374,54 @@ mod tests {
     }
 
     #[test]
+    fn cases_are_listed_with_their_suites() {
+        let text = "Running main() from x.cc\nS.\n  a\n  b\nT/0.  # TypeParam = int\n  c\nI/P.\n  d/0  # GetParam() = 3\n";
+        assert_eq!(listed(text), ["S.a", "S.b", "T/0.c", "I/P.d/0"]);
+        assert_eq!(path_of("I/P.d/0"), "I/P/d/0");
+    }
+
+    #[test]
+    fn parts_are_as_many_as_lit_makes() {
+        for (cases, cores, expect) in
+            [(0, 4, 0), (1, 4, 1), (3, 2, 2), (4, 4, 4), (5, 4, 5), (1000, 2, 2), (1000, 4, 4), (2000, 2, 4)]
+        {
+            assert_eq!(shards(cases, cores), expect, "{cases} on {cores}");
+        }
+    }
+
+    #[test]
+    fn a_case_that_was_asked_for_has_one_result() {
+        let report = |cases: &str| format!(r#"{{"testsuites": [{{"name": "S", "testsuite": [{cases}]}}]}}"#);
+        let check = |cases: &str, expect: Result<(Code, &str), &str>| {
+            let said = said_of(Some(&report(cases)), "S.a").map(|s| (s.code, s.why));
+            let expect = expect.map(|(code, why)| (code, why.to_owned())).map_err(str::to_owned);
+            assert_eq!(said, expect, "{cases}");
+        };
+        let (pass, other) =
+            (r#"{"name": "a", "result": "COMPLETED"}"#, r#"{"name": "b", "result": "COMPLETED"}"#);
+        check(pass, Ok((Code::Pass, "")));
+        check(
+            r#"{"name": "a", "result": "COMPLETED", "failures": [{"failure": "bad\n"}]}"#,
+            Ok((Code::Fail, "bad")),
+        );
+        check(r#"{"name": "a", "result": "SKIPPED"}"#, Ok((Code::Unsupported, "skipped by the program")));
+        let why = r#"{"name": "a", "result": "SKIPPED", "skipped": [{"message": "f.cc:3\nno GPU\n"}]}"#;
+        check(why, Ok((Code::Unsupported, "skipped by the program: no GPU")));
+        check(r#"{"name": "b", "result": "SUPPRESSED"}"#, Err(NOT_REPORTED));
+        check(&format!("{pass}, {other}"), Err("`S.b` is reported, and only `S.a` was to be run"));
+        check(&format!("{pass}, {pass}"), Err("`S.a` was listed once and has 2 results"));
+        check(r#"{"name": "a", "result": "LOST"}"#, Err("`S.a` has the result `LOST`, which is none"));
+        assert_eq!(said_of(None, "S.a"), Err(NOT_REPORTED.to_owned()));
+    }
+
+    #[test]
     fn where_programs_and_cases_are() {
         let shard = place("/s/d/p/0/2".into(), true);
         assert_eq!(shard, Some(("/s/d/p".into(), Some(("0".to_owned(), "2".to_owned())))));
         assert_eq!(place("/s/d/p".into(), false), Some(("/s/d/p".into(), None)));
         assert_eq!(place("/".into(), true), None);
-        let case = Case { path: "S/c".to_owned(), code: Code::Pass, output: String::new(), elapsed: Duration::ZERO };
+        let case =
+            Case { path: "S/c".to_owned(), code: Code::Pass, output: String::new(), elapsed: Duration::ZERO };
         assert_eq!(case_path("d/p/0/2", &case), "d/p/S/c");
     }
 }

@@ -2,8 +2,8 @@
 
 use super::shell::Ran;
 use crate::process;
-use runproof_records::record::Instant;
 use runproof_directives::lit::python::quote;
+use runproof_records::record::Instant;
 
 /// A line of a test that was run.
 #[derive(Debug)]
@@ -105,10 +105,8 @@ impl Log {
         let mut note = String::new();
         let mut shown = data.to_owned();
         if count > self.limit {
-            note = format!(
-                "data was truncated ({}/{count}) (change limit with -D output_limit=N)",
-                self.limit
-            );
+            note =
+                format!("data was truncated ({}/{count}) (change limit with -D output_limit=N)", self.limit);
             shown = data.chars().take(self.limit).collect();
             shown.push_str("\n...\n");
         }
@@ -150,8 +148,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// Lines as Python's `splitlines` ends them.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    const ENDS: [char; 9] =
-        ['\n', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}', '\u{2028}', '\u{2029}'];
+    const ENDS: [char; 9] = ['\n', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}', '\u{2028}', '\u{2029}'];
     text.strip_suffix(ENDS).unwrap_or(text).split(ENDS)
 }
 
@@ -173,7 +170,8 @@ mod tests {
 
     #[test]
     fn outputs_are_framed_and_cut() {
-        let ran = Ran { stdout: b"x\r\ny".to_vec(), stderr: b"0123456789".to_vec(), code: 2, ..Ran::default() };
+        let ran =
+            Ran { stdout: b"x\r\ny".to_vec(), stderr: b"0123456789".to_vec(), code: 2, ..Ran::default() };
         let expect = "# executed command: \n# .---command stdout------------\n# | x\n# | y\n# `-----------------------------\n\
                       # .---command stderr------------\n# | 01234567\n# | ...\n\
                       # `---data was truncated (8/10) (change limit with -D output_limit=N)\n\

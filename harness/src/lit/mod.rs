@@ -5,6 +5,7 @@
 //! [`runproof_directives::lit`].
 
 mod builtin;
+pub mod cases;
 pub mod config;
 mod diff;
 pub mod discover;
@@ -13,8 +14,11 @@ pub mod export;
 pub mod frozen_suite;
 mod getopt;
 pub mod googletest;
+mod libtest;
 mod log;
+mod outcome;
 mod pipeline;
+pub mod programs;
 pub mod python;
 mod readfile;
 mod redirect;
@@ -25,6 +29,7 @@ mod split_file;
 pub mod times;
 
 pub use config::{Config, Format, SuiteInfo, Test};
-pub use execute::{Code, Context, Outcome};
+pub use execute::Context;
 pub use log::LineRan;
+pub use outcome::{Code, Outcome, Trap};
 pub use shell::Ran;

@@ -2,6 +2,7 @@
 //! ended, on what that has written.
 
 use super::builtin::{self, Builtin, Call, StateBuiltin};
+use super::outcome::Trap;
 use super::readfile;
 use super::redirect::{Opened, Streams, Target, redirect};
 use super::shell::{Abort, Ran, Shell, State, glob, normal, patience, shown};
@@ -235,10 +236,7 @@ fn late(words: &[Word], cwd: &Path) -> Result<Vec<Word>, Abort> {
 }
 
 /// Applies the words of `env` or `export`, the first of `words`; what is left is the command.
-pub(super) fn update<'w>(
-    env: &mut BTreeMap<String, String>,
-    words: &'w [Word],
-) -> Result<&'w [Word], Abort> {
+pub(super) fn update<'w>(env: &mut BTreeMap<String, String>, words: &'w [Word]) -> Result<&'w [Word], Abort> {
     let mut unset = false;
     for (at, word) in words.iter().enumerate().skip(1) {
         let Word::Text(text) = word else {
@@ -276,7 +274,9 @@ fn change(
     for word in words {
         match word {
             Word::Glob(_) if !expands => {
-                return Err(Abort::Exception("TypeError: string argument expected, got 'GlobItem'".to_owned()));
+                return Err(Abort::Exception(
+                    "TypeError: string argument expected, got 'GlobItem'".to_owned(),
+                ));
             }
             word => args.extend(glob(word, &shell.state.cwd)?),
         }
@@ -329,7 +329,8 @@ fn execute(shell: &mut Shell<'_>, stages: &mut [Stage], opened: &[Opened]) -> Re
     while done.len() < stages.len() {
         let at = done.len();
         if matches!(stages[at].runner, Runner::Builtin(_)) {
-            let (one, next) = inside(shell, &stages[at], at + 1 == stages.len(), std::mem::take(&mut input), opened)?;
+            let (one, next) =
+                inside(shell, &stages[at], at + 1 == stages.len(), std::mem::take(&mut input), opened)?;
             done.push(one);
             input = next;
         } else {
@@ -441,7 +442,7 @@ fn programs(
             if end == End::Interrupted {
                 Err(Abort::Interrupted)
             } else {
-                collect(shell, &running, started, captures, to == stages.len())
+                collect(shell, &stages[from..to], &running, started, captures, to == stages.len())
             }
         }
         Err(abort) => Err(abort),
@@ -581,7 +582,8 @@ fn stdio(input: Input, folder: &Path) -> io::Result<Stdio> {
 }
 
 fn collect(
-    shell: &Shell<'_>,
+    shell: &mut Shell<'_>,
+    verdicts: &[Stage],
     running: &[Running],
     started: Vec<Started>,
     mut captures: Vec<Capture>,
@@ -592,7 +594,11 @@ fn collect(
     let mut next = Input::Null;
     let count = running.len();
     for (at, (process, places)) in running.iter().zip(started).enumerate() {
-        let mut one = Done { status: status(&process.exit(), shell.state.limited), ..Done::default() };
+        let exit = process.exit();
+        let mut one = Done { status: status(&exit, shell.state.limited), ..Done::default() };
+        if shell.state.limited && matches!(exit, Exit::Signal { .. }) && verdicts[at].verdict.nots > 0 {
+            shell.state.traps.insert(Trap::CrashUnderLimit);
+        }
         one.stderr = places.stderr.map(&mut take).unwrap_or_default();
         let stdout = places.stdout.map(&mut take);
         if at + 1 == count && !last {

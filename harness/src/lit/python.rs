@@ -36,6 +36,8 @@ pub struct Question {
     pub debug: bool,
     /// Programs with googletest's cases are tests as a whole, not in parts.
     pub whole_programs: bool,
+    /// Each case of such a program is a test of its own. Suites whose configuration is Python do not know that.
+    pub by_case: bool,
     /// Name of the program in messages; `lit` when it is empty.
     pub program: String,
 }
@@ -86,6 +88,8 @@ pub struct Answer {
     pub coverage: bool,
     /// Warnings that were given on the way.
     pub warnings: u32,
+    /// Errors that were told on the way.
+    pub errors: u32,
 }
 
 /// A suite and where its configuration was found.
@@ -118,7 +122,14 @@ impl From<Answer> for Discovered {
                 Some(Test::new(Arc::clone(suites.get(suite)?), path, Arc::clone(configs.get(config)?)))
             })
             .collect();
-        Self { tests, groups: answer.groups, coverage: answer.coverage, warnings: answer.warnings, frozen: false }
+        Self {
+            tests,
+            groups: answer.groups,
+            coverage: answer.coverage,
+            warnings: answer.warnings,
+            errors: answer.errors,
+            frozen: false,
+        }
     }
 }
 
@@ -135,7 +146,8 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
     let program = if question.program.is_empty() { "lit" } else { &question.program };
     let mut tried = Vec::new();
     for python in interpreters() {
-        let mut arguments: Vec<OsString> = vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
+        let mut arguments: Vec<OsString> =
+            vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
         arguments.extend(question.arguments());
         let ran = duct::cmd(&python, arguments).stdin_null().unchecked().run();
         match ran.map(|done| done.status.code()) {
@@ -171,12 +183,20 @@ pub fn verdicts(question: &Question) -> Result<BTreeMap<String, String>, NoAnswe
     }
     let folder = tempfile::tempdir().map_err(|e| problem(format!("no temporary folder can be made: {e}")))?;
     let out = folder.path().join("results.json");
-    let script = "import sys\ntry:\n    import lit.main\nexcept ImportError:\n    sys.exit(77)\nlit.main.main()\n";
-    let mut arguments: Vec<OsString> =
-        vec!["-c".into(), script.into(), "-q".into(), "--ignore-fail".into(), "-o".into(), out.clone().into()];
+    let script =
+        "import sys\ntry:\n    import lit.main\nexcept ImportError:\n    sys.exit(77)\nlit.main.main()\n";
+    let mut arguments: Vec<OsString> = vec![
+        "-c".into(),
+        script.into(),
+        "-q".into(),
+        "--ignore-fail".into(),
+        "-o".into(),
+        out.clone().into(),
+    ];
     arguments.extend(question.arguments());
     for python in interpreters() {
-        let ran = duct::cmd(&python, arguments.clone()).stdin_null().stdout_null().unchecked().run();
+        let ran =
+            duct::cmd(&python, arguments.clone()).stdin_null().stdout_null().stderr_null().unchecked().run();
         match ran.map(|done| done.status.code()) {
             Ok(Some(NO_LIT)) | Err(_) => {}
             Ok(_) if out.is_file() => {

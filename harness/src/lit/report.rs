@@ -1,7 +1,7 @@
 //! lit's result lines, summary and lists.
 
 use super::config::Test;
-use super::execute::{Code, Outcome};
+use super::outcome::{Code, Outcome};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write};
 use std::path::Path;
@@ -174,7 +174,12 @@ impl<'s, W: Write> Display<'s, W> {
 }
 
 /// The lists and the summary at the end.
-pub fn summary(out: &mut dyn Write, show: &Show, results: &[(&Test, &Outcome)], seconds: f64) -> std::io::Result<()> {
+pub fn summary(
+    out: &mut dyn Write,
+    show: &Show,
+    results: &[(&Test, &Outcome)],
+    seconds: f64,
+) -> std::io::Result<()> {
     let mut by_code: BTreeMap<Code, Vec<&Test>> = BTreeMap::new();
     for (test, outcome) in results {
         by_code.entry(outcome.code).or_default().push(test);
@@ -229,7 +234,11 @@ fn relative(path: &Path) -> String {
 }
 
 /// The slowest tests, and how times are spread: `--time-tests`. Nothing when nothing took time.
-pub fn histogram(out: &mut dyn Write, mut times: Vec<(String, f64)>, slowest: Option<usize>) -> std::io::Result<()> {
+pub fn histogram(
+    out: &mut dyn Write,
+    mut times: Vec<(String, f64)>,
+    slowest: Option<usize>,
+) -> std::io::Result<()> {
     times.retain(|(_, t)| *t > 0.0);
     times.sort_by(|a, b| a.1.total_cmp(&b.1));
     let Some((_, longest)) = times.last().cloned() else { return Ok(()) };
@@ -243,7 +252,12 @@ pub fn histogram(out: &mut dyn Write, mut times: Vec<(String, f64)>, slowest: Op
     let (height, bars) = bars(longest);
     let mut counts = vec![0usize; bars];
     for (_, time) in &times {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a place in a histogram")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a place in a histogram"
+        )]
         let bar = (bars as f64 * time / longest) as usize;
         counts[bar.min(bars - 1)] += 1;
     }

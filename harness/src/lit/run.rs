@@ -1,7 +1,8 @@
 //! Runs tests side by side and hands each outcome on as it comes.
 
 use super::config::Test;
-use super::execute::{Context, Outcome, execute};
+use super::execute::{Context, execute};
+use super::outcome::Outcome;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
@@ -62,7 +63,9 @@ pub fn run(
         for _ in 0..options.workers.clamp(1, tests.len().max(1)) {
             let (sender, next, groups) = (sender.clone(), &next, &groups);
             scope.spawn(move || {
-                while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < tests.len()) {
+                while let Some(index) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < tests.len())
+                {
                     let group = tests[index].config.frozen.parallelism_group.as_deref();
                     let group = group.and_then(|g| groups.get(g));
                     let started = Instant::now();

@@ -1,10 +1,11 @@
 //! Runs the lines of a test: what lasts from one to the next, and what ends them.
 
 use super::log::Log;
+use super::outcome::Trap;
 use super::{pipeline, readfile};
 use crate::process::{Interrupt, Limits, Patience, Scope};
 use runproof_directives::lit::shell::{Command, Join, Line, Word};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,11 +20,16 @@ pub(super) struct State {
     /// A limit was set: lit then starts programs through Python, which turns a death by signal into an exit status.
     pub limited: bool,
     pub left: Vec<PathBuf>,
+    /// Where lit's rules hid something.
+    pub traps: BTreeSet<Trap>,
 }
 
 impl State {
     pub(super) fn change_folder(&mut self, folder: &str) {
         self.cwd = normal(&self.cwd.join(folder));
+        if !self.cwd.is_dir() {
+            self.traps.insert(Trap::CdNowhere);
+        }
     }
 }
 
@@ -103,7 +109,12 @@ const GRACE: Duration = Duration::ZERO;
 /// Until a moment with the limit that it comes from, or for ever.
 pub(super) fn patience(deadline: Option<(Instant, Duration)>, interrupt: &Interrupt) -> Patience<'_> {
     let (at, limit) = deadline.unwrap_or_else(|| (Instant::now() + FOREVER, FOREVER));
-    Patience { deadline: crate::process::Deadline { at, limit }, grace: GRACE, interrupt, before_kill: &|_| {} }
+    Patience {
+        deadline: crate::process::Deadline { at, limit },
+        grace: GRACE,
+        interrupt,
+        before_kill: &|_| {},
+    }
 }
 
 impl Shell<'_> {
@@ -141,6 +152,9 @@ impl Shell<'_> {
                 Join::Or => status != Some(0),
                 Join::Then | Join::Background => true,
             };
+            if *join == Join::Then && status.is_some_and(|s| s != 0) {
+                self.state.traps.insert(Trap::Forgotten);
+            }
             if reached {
                 status = self.pipeline(commands)?;
             }

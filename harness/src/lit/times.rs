@@ -24,7 +24,8 @@ impl Times {
     }
 
     fn in_order(&self) -> Vec<(&str, f64)> {
-        let mut all: Vec<_> = self.0.iter().map(|(path, (place, seconds))| (*place, path.as_str(), *seconds)).collect();
+        let mut all: Vec<_> =
+            self.0.iter().map(|(path, (place, seconds))| (*place, path.as_str(), *seconds)).collect();
         all.sort_by_key(|(place, ..)| *place);
         all.into_iter().map(|(_, path, seconds)| (path, seconds)).collect()
     }

@@ -3,6 +3,7 @@
 
 use super::{LoadedFile, LoadedSuite};
 use crate::diag::Problem;
+use crate::lit::cases::{OfProgram, Part};
 use crate::suite::baseline::Baseline;
 use crate::suite::features::{Features, HOST_FEATURES, KindState};
 use crate::suite::settings::Settings;
@@ -11,7 +12,9 @@ use runproof_directives::{Dialect, ExpectMode, Source, Syntax, TestFile, Univers
 use runproof_records::Digest;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Digest of bytes.
 pub fn digest(bytes: &[u8]) -> Digest {
@@ -80,7 +83,9 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                     }
                 }
                 test.findings.sort_by_key(|f| f.span.start);
-                let lit = suite.lit.as_ref().map(|frozen| frozen.test(&source.name));
+                let lit = suite.lit.as_ref().map(|frozen| {
+                    suite.cases.get(&source.name).cloned().unwrap_or_else(|| frozen.test(&source.name))
+                });
                 LoadedFile { path: source.name.clone(), source, digest, test, settings, features, lit }
             })
             .collect();
@@ -94,7 +99,10 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                         baseline.apply(&file.source, &mut file.test.findings);
                     }
                     let found = files.iter().map(|f| (&f.source, f.test.findings.as_slice()));
-                    problems.extend(baseline.stale(found));
+                    // Of a part nothing can be said to be gone.
+                    if !suite.narrowed {
+                        problems.extend(baseline.stale(found));
+                    }
                     loaded.push(LoadedSuite { suite, files, baseline: Some(baseline) });
                 }
                 Err(more) => problems.extend(more),
@@ -119,36 +127,66 @@ pub struct World<'a> {
 type Read = Result<(Source, Digest, TestFile), Problem>;
 
 fn read_all(suite: &Suite, settings: &[Arc<Settings>]) -> Vec<Read> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(suite.files.len().max(1));
-    let chunk = suite.files.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = suite
-            .files
-            .chunks(chunk)
-            .zip(settings.chunks(chunk))
-            .map(|(files, settings)| {
-                scope.spawn(move || {
-                    let mut syntax: Option<(*const Settings, Syntax)> = None;
-                    files
-                        .iter()
-                        .zip(settings)
-                        .map(|(file, settings)| {
-                            let current = Arc::as_ptr(settings);
-                            if syntax.as_ref().is_none_or(|(of, _)| *of != current) {
-                                syntax = Some((current, syntax_of(settings, suite.lit.is_some())));
-                            }
-                            let syntax = syntax.as_ref().map(|(_, s)| s).expect("set above");
-                            read_one(suite, file, syntax)
-                        })
-                        .collect::<Vec<_>>()
-                })
-            })
-            .collect();
+    const AT_A_TIME: usize = 64;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let digests = &digests(suite);
+    // Files of one folder are alike, also in how long they take: threads take small parts in turns.
+    let parts: Vec<_> = suite.files.chunks(AT_A_TIME).zip(settings.chunks(AT_A_TIME)).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut read: Vec<(usize, Vec<Read>)> = Vec::new();
+        let mut syntax: Option<(*const Settings, Syntax)> = None;
+        while let Some((number, (files, settings))) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, *parts.get(n)?)))
+        {
+            let one = |(file, settings): (&String, &Arc<Settings>)| {
+                let current = Arc::as_ptr(settings);
+                if syntax.as_ref().is_none_or(|(of, _)| *of != current) {
+                    syntax = Some((current, syntax_of(settings, suite.lit.is_some())));
+                }
+                let syntax = syntax.as_ref().map(|(_, s)| s).expect("set above");
+                read_one(suite, file, syntax, digests)
+            };
+            read.push((number, files.iter().zip(settings).map(one).collect()));
+        }
+        read
+    };
+    let mut read: Vec<(usize, Vec<Read>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.min(parts.len())).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|w| w.join().unwrap_or_default()).collect()
-    })
+    });
+    read.sort_by_key(|(number, _)| *number);
+    read.into_iter().flat_map(|(_, part)| part).collect()
 }
 
-fn read_one(suite: &Suite, file: &str, syntax: &Syntax) -> Read {
+/// What stands for the file of a case: it has none. The digest says which build of the program it was.
+fn account(suite: &Suite, test: &crate::lit::Test, of: &OfProgram, digests: &Digests) -> String {
+    let program = &of.program.path;
+    let shown = program.strip_prefix(&suite.root).unwrap_or(program).display();
+    let digest =
+        digests.get(program).map_or_else(|| "none: it cannot be read".to_owned(), ToString::to_string);
+    let part = match &of.part {
+        Part::Case(name) => format!("case: {name}"),
+        Part::Listing(why) => format!("its listing: {why}"),
+    };
+    format!("{}: a case of a program\nprogram: {shown}\ndigest: {digest}\n{part}\n", test.path)
+}
+
+/// Digests of the programs that list cases.
+type Digests = BTreeMap<PathBuf, Digest>;
+
+fn digests(suite: &Suite) -> Digests {
+    let programs: BTreeSet<&PathBuf> =
+        suite.cases.values().filter_map(|t| Some(&t.of_program.as_ref()?.program.path)).collect();
+    let digest = |path: &PathBuf| Some((path.clone(), runproof_evidence::digest::of_file(path).ok()?.0));
+    programs.into_iter().filter_map(digest).collect()
+}
+
+fn read_one(suite: &Suite, file: &str, syntax: &Syntax, digests: &Digests) -> Read {
+    if let Some((test, of)) = suite.cases.get(file).and_then(|t| Some((t, t.of_program.as_ref()?))) {
+        let text = account(suite, test, of, digests).into_bytes();
+        return Ok((Source::new(file, text.clone()), digest(&text), TestFile::default()));
+    }
     let path = suite.root.join(file);
     // Reading a pipe or a device would wait for somebody who writes.
     let bytes = match std::fs::metadata(&path) {

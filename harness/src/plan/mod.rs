@@ -148,7 +148,11 @@ impl Plan {
 
     /// The folder in which a test of lit's runs.
     pub fn lit_folder(&self, item: &Item) -> String {
-        let exec = self.file(item).lit.as_ref().map(crate::lit::Test::exec);
+        let lit = self.file(item).lit.as_ref();
+        if let Some(folder) = lit.and_then(crate::lit::cases::folder) {
+            return folder.display().to_string();
+        }
+        let exec = lit.map(crate::lit::Test::exec);
         exec.and_then(|e| e.parent().map(|p| p.display().to_string())).unwrap_or_default()
     }
 

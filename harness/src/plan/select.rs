@@ -3,6 +3,7 @@
 
 use super::{Fate, Item, LoadedFile, LoadedSuite, Placement, Plan, gates, host_target, test_name, variants};
 use crate::diag::Problem;
+use crate::lit::programs::without_dots;
 use runproof_directives::TestFile;
 use runproof_directives::model::{Comparison, DeviceRequest, ExpectedFailure, FieldCondition, Step};
 use runproof_evidence::tier::{GoalInputs, goal};
@@ -70,7 +71,8 @@ pub fn plan(suites: Vec<LoadedSuite>, selection: &Selection) -> Result<Plan, Vec
         return Err(problems);
     }
     items.sort_by(|a, b| a.key.cmp(&b.key));
-    let partial = selection.shard.is_some()
+    let partial = suites.iter().any(|s| s.suite.narrowed)
+        || selection.shard.is_some()
         || items.iter().any(|i| matches!(&i.fate, Fate::Settled { skip: Some(SkipKind::Filtered), .. }));
     Ok(Plan { suites, items, placements: selection.placements.clone(), partial })
 }
@@ -83,9 +85,10 @@ fn select(loaded: &LoadedSuite, name: &str, path: &str, filters: &[Filter], hits
             Filter::Text(text) => id.contains(text.as_str()),
             Filter::Exact(text) => id == *text || name == text,
             Filter::Path { root, path: wanted } => {
+                let path = without_dots(path);
                 *root == loaded.suite.root
                     && (wanted.is_empty()
-                        || path == wanted
+                        || path == *wanted
                         || path.strip_prefix(wanted.as_str()).is_some_and(|r| r.starts_with('/')))
             }
         };

@@ -2,6 +2,7 @@
 
 use super::attempt::{Done, Stopped, blank, failure, output};
 use super::{Run, clock};
+use crate::lit::cases;
 use crate::lit::execute::retries;
 use crate::lit::{Code, LineRan, Outcome, Test, execute};
 use crate::plan::{Item, LoadedFile};
@@ -9,12 +10,19 @@ use crate::probe::command_nonce;
 use crate::report::failure::Point;
 use runproof_directives::{Source, Span};
 use runproof_evidence::bundle::{BundleError, Stream};
-use runproof_records::record::{Command, CommandRole, Declaration, Exit, Facts, Output, Record, Stage, Xfail};
+use runproof_records::record::{
+    Check, Command, CommandRole, Declaration, Exit, Facts, NotRecorded, Output, Record, Stage, Xfail,
+};
 use runproof_records::verdict::{EvidenceState, Fact, SkipKind, State};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 /// How often a test is run again when it fails.
 pub(super) fn retries_of(file: &LoadedFile, test: &Test) -> u32 {
+    if test.of_program.is_some() {
+        return 0;
+    }
     runproof_directives::lit::scan(&file.source.bytes)
         .map_or(0, |scanned| retries(&scanned, &test.config.frozen))
 }
@@ -27,11 +35,24 @@ pub(super) fn run(run: &Run<'_>, item: &Item, test: &Test, number: u32) -> Resul
     let file = run.plan.file(item);
     let started = clock::now();
     let index = run.plan.items.binary_search_by(|i| i.key.cmp(&item.key)).unwrap_or_default();
-    let outcome = execute::execute(test, index, &run.lit).ok_or(Stopped::Interrupted)?;
+    let mut outcome = execute::execute(test, index, &run.lit).ok_or(Stopped::Interrupted)?;
+    if !outcome.traps.is_empty() {
+        let mut traps = run.traps.lock().unwrap_or_else(PoisonError::into_inner);
+        for trap in &outcome.traps {
+            traps.entry(*trap).or_default().insert(crate::report::id(&item.key));
+        }
+    }
     let mut record = blank(run, item, number, started);
     record.ended = clock::now();
+    if outcome.code == Code::Unsupported && !outcome.lines.is_empty() {
+        // It was asked, and has left the case out itself: nothing of the test was run.
+        outcome.lines.clear();
+        let reason = "the program was started and skipped the case by itself".to_owned();
+        record.not_recorded.push(NotRecorded { field: "commands".to_owned(), reason });
+    }
     let Kept { commands, last } = keep(run, item, number, &outcome)?;
     record.commands = commands;
+    record.result.checks = test.of_program.iter().filter_map(|_| reported(&outcome)).collect();
     settle(&mut record, retries_of(file, test), &outcome, number);
     let failing = record.verdict.state.is_failure();
     let failure = failing.then(|| {
@@ -49,8 +70,15 @@ pub(super) fn run(run: &Run<'_>, item: &Item, test: &Test, number: u32) -> Resul
 /// What a test declares: its `RUN` lines with those that the suite puts before them, and its conditions.
 pub(super) fn declaration(file: &LoadedFile, test: &Test) -> Declaration {
     use runproof_directives::lit::{Directive, scan};
-    let scanned = scan(&file.source.bytes).unwrap_or_default();
     let frozen = &test.config.frozen;
+    if test.of_program.is_some() {
+        return Declaration {
+            gates: vec!["SKIPPED: by the program".to_owned()],
+            directives: BTreeMap::from([("RUN".to_owned(), 1)]),
+            ..Declaration::default()
+        };
+    }
+    let scanned = scan(&file.source.bytes).unwrap_or_default();
     let before = match &frozen.format {
         crate::lit::Format::Shell { preamble, .. } => preamble.len(),
         _ => 0,
@@ -64,7 +92,10 @@ pub(super) fn declaration(file: &LoadedFile, test: &Test) -> Declaration {
         gates.push("UNSUPPORTED: the folder's configuration".to_owned());
     }
     if !frozen.limit_to_features.is_empty() {
-        gates.push(format!("LIMITED TO: {}", frozen.limit_to_features.iter().cloned().collect::<Vec<_>>().join(", ")));
+        gates.push(format!(
+            "LIMITED TO: {}",
+            frozen.limit_to_features.iter().cloned().collect::<Vec<_>>().join(", ")
+        ));
     }
     Declaration {
         devices: Vec::new(),
@@ -72,10 +103,18 @@ pub(super) fn declaration(file: &LoadedFile, test: &Test) -> Declaration {
         no_shim: false,
         gates,
         xfail: None,
-        scope: std::collections::BTreeMap::new(),
+        scope: BTreeMap::new(),
         peers: Vec::new(),
         directives,
     }
+}
+
+/// That a case which was listed was reported once, and as passed: a check like those of a file, so that none without a result can
+/// count as passed.
+fn reported(outcome: &Outcome) -> Option<Check> {
+    let held = matches!(outcome.code, Code::Pass | Code::Xpass);
+    let looked = held || matches!(outcome.code, Code::Fail | Code::Xfail | Code::Unresolved);
+    looked.then(|| Check { line: 1, keyword: "REPORTED(passed)".to_owned(), executed: 1, held })
 }
 
 /// Line of a directive, from `RUN: at line 3`.
@@ -112,7 +151,9 @@ fn keep(run: &Run<'_>, item: &Item, number: u32, outcome: &Outcome) -> Result<Ke
             }
             Ok((output(&place.path, &place.name).map_err(failed)?, place.path))
         };
-        let all = |of: fn(&crate::lit::Ran) -> &Vec<u8>| line.commands.iter().flat_map(of).copied().collect::<Vec<u8>>();
+        let all = |of: fn(&crate::lit::Ran) -> &Vec<u8>| {
+            line.commands.iter().flat_map(of).copied().collect::<Vec<u8>>()
+        };
         let (stdout, out_path) = write(Stream::Stdout, &all(|r| &r.stdout))?;
         let (stderr, err_path) = write(Stream::Stderr, &all(|r| &r.stderr))?;
         let exit = exit_of(line, outcome, at + 1 == count);
@@ -124,7 +165,7 @@ fn keep(run: &Run<'_>, item: &Item, number: u32, outcome: &Outcome) -> Result<Ke
             script: run.masks.mask(&line.script),
             nonce: command_nonce(&run.nonce, &item.key, number, index),
             cwd: run.masks.mask(&run.plan.lit_folder(item)),
-            env: std::collections::BTreeMap::new(),
+            env: BTreeMap::new(),
             stages: line.commands.iter().map(|ran| stage(run, ran)).collect(),
             exit,
             expected: "exit 0".to_owned(),
@@ -174,6 +215,8 @@ fn exit_of(line: &LineRan, outcome: &Outcome, last: bool) -> Exit {
     }
     match outcome.code {
         Code::Timeout => Exit::TimedOut { limit_ms: outcome.limit.saturating_mul(1000) },
+        // A program that has come to an end and said nothing of its case ended as it did.
+        Code::Unresolved if line.place == cases::PLACE => numbered(outcome.status),
         Code::Unresolved => Exit::NotStarted { why: first_words(&outcome.output) },
         _ => {
             let failing = line.commands.iter().rev().find(|r| r.code != 0);
@@ -219,7 +262,7 @@ fn settle(record: &mut Record, retries: u32, outcome: &Outcome, number: u32) {
 
 fn why(record: &Record, outcome: &Outcome) -> String {
     match record.commands.last() {
-        Some(command) if command.exit != (Exit::Code { code: 0 }) => {
+        Some(command) if command.line > 0 && command.exit != (Exit::Code { code: 0 }) => {
             format!("line {}: {}", command.line, crate::process::status::describe(&command.exit))
         }
         _ => first_words(&outcome.output),
@@ -229,9 +272,13 @@ fn why(record: &Record, outcome: &Outcome) -> String {
 /// What lit's account says first, behind its frame.
 fn first_words(account: &str) -> String {
     let frame = |line: &&str| {
-        line.is_empty() || *line == "--" || line.starts_with("Exit Code:") || line.starts_with("Command Output")
+        line.is_empty()
+            || *line == "--"
+            || line.starts_with("Exit Code:")
+            || line.starts_with("Command Output")
     };
     let skipped = ["Exception during", "Traceback"];
-    let mut lines = account.lines().map(str::trim).filter(|l| !frame(l) && !skipped.iter().any(|s| l.starts_with(s)));
+    let mut lines =
+        account.lines().map(str::trim).filter(|l| !frame(l) && !skipped.iter().any(|s| l.starts_with(s)));
     lines.next().unwrap_or("no account").trim_start_matches("# ").to_owned()
 }

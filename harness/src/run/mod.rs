@@ -102,6 +102,8 @@ pub struct Run<'a> {
     serial: Locks,
     times: schedule::Times,
     interrupt: Interrupt,
+    /// Tests in lit's dialect whose verdict may hide something.
+    traps: Mutex<BTreeMap<crate::lit::Trap, BTreeSet<String>>>,
     /// What tests in lit's dialect share.
     lit: crate::lit::Context,
     /// The newest output that a test of each suite accepted: a foreign output for the next one's checks.
@@ -202,6 +204,7 @@ impl<'a> Run<'a> {
             serial: Locks::new(options.out.join("locks")),
             times,
             interrupt,
+            traps: Mutex::default(),
             lit,
             foreign: Mutex::default(),
             accepted: Mutex::default(),
@@ -385,6 +388,7 @@ impl<'a> Run<'a> {
         if summary.announced > counted {
             *summary.states.entry(State::NotRun).or_default() += summary.announced - counted;
         }
+        summary.notes = trap_notes(&self.traps.lock().unwrap_or_else(PoisonError::into_inner));
         summary.status = status(&summary);
         Ok(summary)
     }
@@ -466,6 +470,19 @@ fn status(summary: &Summary) -> Status {
         status = status.and(Status::Interrupted);
     }
     status
+}
+
+/// One line for each way in which lit's rules may have hidden something.
+fn trap_notes(traps: &BTreeMap<crate::lit::Trap, BTreeSet<String>>) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let line = |(trap, tests): (&crate::lit::Trap, &BTreeSet<String>)| {
+        let mut named: Vec<&str> = tests.iter().map(String::as_str).take(SHOWN).collect();
+        if tests.len() > SHOWN {
+            named.push("…");
+        }
+        format!("lit's verdict hides: {} - {} ({} tests)", trap.text(), named.join(", "), tests.len())
+    };
+    traps.iter().map(line).collect()
 }
 
 /// Every refusal of a file, as a failure report.

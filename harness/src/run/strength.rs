@@ -173,7 +173,7 @@ fn numbers(output: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Up to [`MUTANTS_OF_A_KIND`] of `count` positions, at even distances.
+/// Up to `most` of `count` positions, at even distances.
 pub fn spread_of(count: usize, most: usize) -> Vec<usize> {
     if count <= most {
         return (0..count).collect();

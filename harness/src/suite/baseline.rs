@@ -58,7 +58,9 @@ impl Baseline {
             let columns: Vec<&str> = text.split('\t').collect();
             let mut wrong = |why: &str| {
                 let problem = Problem::new("baseline", format!("a line of `{}` {why}", source.name));
-                problems.push(problem.at(&source, span, "this line").help(format!("a line is: {}", &HEADING[2..])));
+                problems.push(
+                    problem.at(&source, span, "this line").help(format!("a line is: {}", &HEADING[2..])),
+                );
             };
             let [file, code, word, times, reason, review] = columns[..] else {
                 wrong("has not six columns");
@@ -109,14 +111,18 @@ impl Baseline {
                 now => format!("`{word}` [{code}] is found {now} times in {file}, not {}", entry.times),
             };
             let help = if now == 0 { "take the line out".to_owned() } else { format!("write {now}") };
-            problems.push(Problem::new("baseline", why).at(&self.source, entry.span, "out of date").help(help));
+            problems
+                .push(Problem::new("baseline", why).at(&self.source, entry.span, "out of date").help(help));
         }
         problems
     }
 
     /// Lines whose review is due on a day.
     pub fn due(&self, today: jiff::civil::Date) -> usize {
-        self.entries.values().filter(|e| e.review.parse::<jiff::civil::Date>().is_ok_and(|d| d < today)).count()
+        self.entries
+            .values()
+            .filter(|e| e.review.parse::<jiff::civil::Date>().is_ok_and(|d| d < today))
+            .count()
     }
 }
 
@@ -146,7 +152,8 @@ pub fn text<'f>(
 fn count(file: &Source, findings: &[Finding]) -> BTreeMap<Key, usize> {
     let mut counts = BTreeMap::new();
     for finding in findings.iter().filter(|f| f.severity != Severity::Note) {
-        *counts.entry(key(file, finding)).or_default() += 1;
+        // One finding may be about many lines.
+        *counts.entry(key(file, finding)).or_default() += 1 + finding.related.len();
     }
     counts
 }
@@ -202,7 +209,9 @@ mod tests {
 
     #[test]
     fn lines_that_are_none() {
-        for text in ["a\tb\tc", "a\tb\tc\tx\tr\t2027-01-01", "a\tb\tc\t1\t\t2027-01-01", "a\tb\tc\t1\tr\tsoon"] {
+        for text in
+            ["a\tb\tc", "a\tb\tc\tx\tr\t2027-01-01", "a\tb\tc\t1\t\t2027-01-01", "a\tb\tc\t1\tr\tsoon"]
+        {
             assert_eq!(Baseline::parse(Source::new("b", text)).unwrap_err().len(), 1, "{text}");
         }
     }

@@ -278,6 +278,26 @@ impl Config {
                 );
             }
         }
+        let is_lit = self.suite.dialect.as_ref().is_some_and(|d| *d.get_ref() == Dialect::Lit);
+        for (key, patterns) in [("files", &self.suite.files), ("exclude", &self.suite.exclude)] {
+            if let Some(first) = patterns.as_ref().filter(|_| is_lit).and_then(|p| p.first()) {
+                problems.push(
+                    Problem::new("bad-config", format!("`{key}` has no effect in lit's dialect"))
+                        .at(source, span(first), "not here")
+                        .help("say `suffixes` and `excludes` under `[lit.config]`, as lit's own configuration does"),
+                );
+            }
+        }
+        if !is_lit && self.lit != LitSection::default() {
+            let problem =
+                Problem::new("bad-config", "`[lit]` has no effect: the suite is not in lit's dialect");
+            problems.push(problem.help("add `dialect = \"lit\"` to `[suite]`, or take `[lit]` out"));
+        }
+        if let Some(strict) = self.suite.strict.filter(|_| !is_lit) {
+            let problem =
+                Problem::new("bad-config", format!("`strict = {strict}` is for suites in lit's dialect"));
+            problems.push(problem.help("take it out: this suite is strict anyway"));
+        }
         if let Some(text) = &self.suite.timeout
             && duration(text.get_ref()).is_none()
         {

@@ -20,6 +20,8 @@ pub struct Suite {
     pub root: PathBuf,
     /// Folder of its `runproof.toml`: the root, unless a suite in lit's dialect says where its files are.
     pub home: PathBuf,
+    /// Only the files at the paths that were named are here.
+    pub narrowed: bool,
     /// Its configuration as lit has it, in that dialect.
     pub lit: Option<Arc<FrozenSuite>>,
     /// Name, unique in a run.
@@ -28,6 +30,8 @@ pub struct Suite {
     pub configs: Vec<FolderConfig>,
     /// Test files relative to the root, with `/`, sorted.
     pub files: Vec<String>,
+    /// Those of `files` that are no files but cases of programs.
+    pub cases: BTreeMap<String, crate::lit::Test>,
     /// Files that neither `files` nor `exclude` claims, sorted.
     pub unclaimed: Vec<String>,
 }
@@ -139,12 +143,9 @@ fn is_cargo_target(path: &Path) -> bool {
 fn is_suite_root(path: &Path) -> bool {
     match std::fs::read_to_string(path) {
         Ok(text) => match text.parse::<toml::Table>() {
-            Ok(table) => table
-                .get("suite")
-                .and_then(toml::Value::as_table)
-                .is_none_or(|s| {
-                    s.contains_key("name") || s.contains_key("files") || s.contains_key("dialect") || s.is_empty()
-                }),
+            Ok(table) => table.get("suite").and_then(toml::Value::as_table).is_none_or(|s| {
+                s.contains_key("name") || s.contains_key("files") || s.contains_key("dialect") || s.is_empty()
+            }),
             Err(_) => true,
         },
         Err(e) => e.kind() != std::io::ErrorKind::NotFound,
@@ -186,10 +187,12 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
     let mut suite = Suite {
         root: root.to_path_buf(),
         home: root.to_path_buf(),
+        narrowed: false,
         lit: None,
         name,
         configs: vec![FolderConfig { folder: String::new(), source, config }],
         files: Vec::new(),
+        cases: BTreeMap::new(),
         unclaimed: Vec::new(),
     };
     let walk = walkdir::WalkDir::new(root).into_iter().filter_entry(|e| {
@@ -247,13 +250,15 @@ fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Res
     let mut suite = Suite {
         root: source_root.clone(),
         home: home.to_path_buf(),
+        narrowed: false,
         lit: None,
         name: name.clone(),
         configs: vec![FolderConfig { folder: String::new(), source, config }],
         files: Vec::new(),
+        cases: BTreeMap::new(),
         unclaimed: Vec::new(),
     };
-    let question = Question::default();
+    let question = Question { by_case: true, ..Question::default() };
     let info = SuiteInfo { name, source_root, exec_root };
     let problems = |no: NoAnswer| match no {
         NoAnswer::Problems(problems) => problems,
@@ -263,7 +268,18 @@ fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Res
     };
     let frozen = FrozenSuite::of(&suite, home, info, &question).map_err(problems)?;
     let found = frozen.tests("", &question).map_err(problems)?;
-    suite.files = found.tests.into_iter().filter(|t| t.suite == frozen.info).map(|t| t.path).collect();
+    for test in found.tests.into_iter().filter(|t| t.suite == frozen.info) {
+        suite.files.push(test.path.clone());
+        if test.of_program.is_some()
+            && let Some(other) = suite.cases.insert(test.path.clone(), test)
+        {
+            let text =
+                format!("two cases of programs of suite `{}` have the path `{}`", suite.name, other.path);
+            let problem = Problem::new("bad-config", text)
+                .help("rename one of them, or put their programs into suites of their own");
+            return Err(vec![problem]);
+        }
+    }
     suite.files.sort();
     suite.lit = Some(Arc::new(frozen));
     Ok(suite)
