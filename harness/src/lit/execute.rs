@@ -73,7 +73,7 @@ pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome>
     let mut outcome = match (&test.of_program, &test.config.frozen.format) {
         (Some(of), _) => plain(test, cases::run(test, of, number, context))?,
         (None, Format::Shell { external, preamble, .. }) => {
-            let mut file = Own { test, number, context, external: *external, preamble };
+            let mut file = ShellTest { test, number, context, external: *external, preamble };
             file.run()?
         }
         (None, Format::None | Format::Libtest { .. }) => {
@@ -241,7 +241,7 @@ fn gate(test: &Test, file: &LitFile) -> Result<Option<Outcome>, String> {
 }
 
 /// A file with `RUN` lines.
-struct Own<'a> {
+struct ShellTest<'a> {
     test: &'a Test,
     number: usize,
     context: &'a Context,
@@ -260,7 +260,7 @@ struct Attempt {
     traps: BTreeSet<Trap>,
 }
 
-impl Own<'_> {
+impl ShellTest<'_> {
     fn run(&mut self) -> Option<Outcome> {
         let frozen = &self.test.config.frozen;
         if frozen.unsupported {
