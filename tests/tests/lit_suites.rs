@@ -228,6 +228,18 @@ fn a_folders_own_file_in_such_a_suite_is_refused() {
 }
 
 #[test]
+fn a_suite_that_is_not_there_cannot_move() {
+    let bed = Bed::empty();
+    let out = bed.run(&["migrate", "nowhere"]);
+    assert_eq!(out.status, Some(2));
+    assert!(
+        out.stderr.contains("`nowhere` cannot be found") && out.stderr.contains("lit.cfg"),
+        "{}",
+        out.stderr
+    );
+}
+
+#[test]
 fn a_suite_moves_over() {
     let lit = Command::new("python3").args(["-c", "import lit"]).output();
     if !lit.is_ok_and(|o| o.status.success()) {

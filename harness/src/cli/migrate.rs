@@ -34,6 +34,18 @@ static PAIR: LazyLock<regex::Regex> =
 
 /// Moves suites over.
 pub fn run(args: &MigrateArgs) -> Result<Status, Failed> {
+    let absent: Vec<Problem> = args
+        .suite
+        .iter()
+        .filter(|path| !path.exists())
+        .map(|path| {
+            Problem::new("no-suite", format!("`{}` cannot be found", path.display()))
+                .help("name a folder that lit is called with: one with a `lit.cfg` or `lit.site.cfg.py`, or below such a one")
+        })
+        .collect();
+    if !absent.is_empty() {
+        return Err(absent.into());
+    }
     let question = Question {
         paths: args.suite.clone(),
         params: args.param.clone(),
