@@ -6,8 +6,8 @@ use super::frozen_suite::{Folders, More, roots};
 use super::programs::{self, Wanted};
 use super::python::{self, NoAnswer, Question};
 use crate::diag::Problem;
-use crate::suite::config::{self, Dialect, FolderConfig};
-use crate::suite::discover::{Suite, show};
+use crate::suite::config::{self, Dialect};
+use crate::suite::discover::{Suite, open_lit_root, show};
 use crate::suite::features::{Features, KindState};
 use crate::suite::{Settings, tools};
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,14 +105,21 @@ enum Home {
 
 /// Looks at the `runproof.toml` of a folder. One that cannot be read counts as lit's, so that its problem is told.
 fn home(folder: &Path) -> Home {
-    // The whole file is read when it is opened; here a look has to do, for large trees have many folders.
-    let has = |text: &str, key: &str, value: &str| {
-        text.lines().any(|l| l.trim_start().strip_prefix(key).is_some_and(|rest| rest.contains(value)))
-    };
     match std::fs::read_to_string(folder.join(config::FILE)) {
-        Ok(text) if has(&text, "dialect", "lit") => Home::Lit,
-        Ok(text) if has(&text, "name", "=") || has(&text, "files", "=") => Home::Strict,
-        Ok(_) => Home::Folder,
+        // A file that `migrate` wrote is large, and is read whole when it is opened.
+        Ok(text) if text.lines().any(|l| l == "dialect = \"lit\"") => Home::Lit,
+        Ok(text) => match text.parse::<toml::Table>() {
+            Ok(table) => {
+                let section = table.get("suite").and_then(toml::Value::as_table);
+                let has = |key: &str| section.and_then(|s| s.get(key));
+                match has("dialect").and_then(toml::Value::as_str) {
+                    Some("lit") => Home::Lit,
+                    _ if has("name").is_some() || has("files").is_some() => Home::Strict,
+                    _ => Home::Folder,
+                }
+            }
+            Err(_) => Home::Lit,
+        },
         // A test that is named by its path is no folder.
         Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             Home::No
@@ -138,33 +145,18 @@ impl FrozenSuite {
     /// # Errors
     /// What is wrong with it.
     pub fn open(home: &Path, question: &Question) -> Result<Self, NoAnswer> {
-        let file = home.join(config::FILE);
-        let (source, config) = config::read(&file, &show(&file)).map_err(NoAnswer::Problems)?;
-        let name = config.suite.name.as_ref().map_or_else(
-            || home.file_name().map_or_else(|| "suite".to_owned(), |n| n.to_string_lossy().into_owned()),
-            |n| n.get_ref().clone(),
-        );
-        let (source_root, exec_root) = roots(&config.lit, home);
-        let suite = Suite {
-            root: source_root.clone(),
-            home: home.to_path_buf(),
-            narrowed: false,
-            lit: None,
-            name: name.clone(),
-            configs: vec![FolderConfig { folder: String::new(), source, config }],
-            files: Vec::new(),
-            cases: BTreeMap::new(),
-            unclaimed: Vec::new(),
-        };
-        Self::of(&suite, home, SuiteInfo { name, source_root, exec_root }, question)
+        let suite = open_lit_root(home).map_err(NoAnswer::Problems)?;
+        Self::of(&suite, question)
     }
 
     /// Of a suite that was read already.
     ///
     /// # Errors
     /// A tool that is not there, a feature that cannot be decided.
-    pub fn of(suite: &Suite, home: &Path, info: SuiteInfo, question: &Question) -> Result<Self, NoAnswer> {
+    pub fn of(suite: &Suite, question: &Question) -> Result<Self, NoAnswer> {
         let section = &suite.config().lit;
+        let (source_root, exec_root) = roots(section, &suite.home);
+        let info = SuiteInfo { name: suite.name.clone(), source_root, exec_root };
         let formats = std::iter::once(&section.config.format)
             .chain(section.folder.iter().filter_map(|f| f.format.as_ref()));
         for format in formats {
@@ -177,7 +169,7 @@ impl FrozenSuite {
             ..by_hand(&Settings::for_file(suite, "any"))?
         };
         let folders = Folders::new(section, more);
-        Ok(Self { home: home.to_path_buf(), info: Arc::new(info), folders, groups: section.groups.clone() })
+        Ok(Self { home: suite.home.clone(), info: Arc::new(info), folders, groups: section.groups.clone() })
     }
 
     /// A place as a path in the suite. It may be named by where the files are, where they run, or below the file's folder.

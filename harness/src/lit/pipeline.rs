@@ -441,6 +441,14 @@ fn programs(
             shell.timed_out |= end == End::TimedOut;
             if end == End::Interrupted {
                 Err(Abort::Interrupted)
+            } else if end == End::TimedOut && captures.iter().any(Capture::is_open) {
+                // As if it had been ended itself: what came is not all, whatever its status says.
+                let held = collect(shell, &stages[from..to], &running, started, captures, to == stages.len());
+                held.map(|(done, next)| (done.into_iter().map(|d| Done { status: -9, ..d }).collect(), next))
+            } else if captures.iter().any(Capture::is_open) {
+                // lit would wait on; a part of an output must not be taken for all of it.
+                let why = "a process that outlived its command still holds the command's output";
+                Err(Abort::Exception(why.to_owned()))
             } else {
                 collect(shell, &stages[from..to], &running, started, captures, to == stages.len())
             }

@@ -23,7 +23,7 @@ pub(super) const BURY: Duration = Duration::from_secs(2);
 /// How long the hook before a kill may take.
 const HOOK: Duration = Duration::from_secs(1);
 /// How long a pipe is read that nobody who is waited for holds any more.
-const LINGER: Duration = Duration::from_secs(2);
+const LINGER: Duration = Duration::from_secs(30);
 /// Longest pause between two looks where the system wakes nobody.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -120,6 +120,11 @@ impl Capture {
     pub fn new(pipe: PipeReader) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
         Ok(Self { pipe: Some(pipe), bytes: Vec::new() })
+    }
+
+    /// Whether somebody may still write: what came is not all.
+    pub fn is_open(&self) -> bool {
+        self.pipe.is_some()
     }
 
     /// Takes what is there.
@@ -255,7 +260,7 @@ impl Scope {
     }
 
     /// As [`Self::wait`], and reads what they write until they have closed it. One that is held open by a process that went
-    /// elsewhere is read for a moment longer, and left.
+    /// elsewhere is read for half a minute longer, and left: [`Capture::is_open`] then says so.
     pub fn wait_reading(
         &self,
         running: &mut [Running],

@@ -182,7 +182,6 @@ impl<'r, 'p> Steps<'r, 'p> {
                     builtins: &self.matchers,
                     extra_env,
                     on_spawn: &|_| {},
-                    as_lit: false,
                 };
                 match script {
                     Line::Script(script) => shell::run_script(script, &mut self.shell, &env),

@@ -98,10 +98,9 @@ pub(super) fn environment(
 
 /// The end after every negation, innermost first. What was not started, timed out or interrupted is never
 /// turned round, and a crash only by `not --crash`. `notes` gets what a reader must know.
-pub(super) fn judge(exit: Exit, negations: &[Negation], as_lit: bool, notes: &mut Vec<String>) -> Exit {
+pub(super) fn judge(exit: Exit, negations: &[Negation], notes: &mut Vec<String>) -> Exit {
     negations.iter().rev().fold(exit, |exit, negation| match (exit, negation) {
         (Exit::Signal { .. }, Negation::Crash) => Exit::Code { code: 0 },
-        (Exit::Signal { .. }, Negation::Bang) if as_lit => Exit::Code { code: 0 },
         (Exit::Signal { number, name }, _) => {
             notes.push(format!("a death by {name} is a crash, not the failure that is expected"));
             Exit::Signal { number, name }
@@ -123,7 +122,7 @@ pub(super) fn judge(exit: Exit, negations: &[Negation], as_lit: bool, notes: &mu
         (Exit::Code { code }, _) => match status::shell_word(code) {
             Some(sum) => {
                 notes.push(format!("{sum}: a shell's word for a crash, not the failure that is expected"));
-                Exit::Code { code: if as_lit { 0 } else { code } }
+                Exit::Code { code }
             }
             None => Exit::Code { code: 0 },
         },
@@ -152,7 +151,7 @@ mod tests {
         use Negation::{Bang, Crash, Not};
         let check = |exit: Exit, negations: &[Negation], expect: Exit, note: &str| {
             let mut notes = Vec::new();
-            assert_eq!(judge(exit.clone(), negations, false, &mut notes), expect, "{exit:?} {negations:?}");
+            assert_eq!(judge(exit.clone(), negations, &mut notes), expect, "{exit:?} {negations:?}");
             assert!(notes.join("; ").contains(note), "{notes:?}");
         };
         check(code(0), &[], code(0), "");
@@ -170,13 +169,6 @@ mod tests {
         check(gone.clone(), &[Crash], gone.clone(), "not an expected failure");
         check(gone.clone(), &[Not], gone, "not an expected failure");
         check(Exit::TimedOut { limit_ms: 1 }, &[Not], Exit::TimedOut { limit_ms: 1 }, "");
-    }
-
-    #[test]
-    fn lit_turns_round_what_it_turns_round() {
-        assert_eq!(judge(code(134), &[Negation::Not], true, &mut Vec::new()), code(0));
-        assert_eq!(judge(signal(6), &[Negation::Bang], true, &mut Vec::new()), code(0));
-        assert_eq!(judge(signal(6), &[Negation::Not], true, &mut Vec::new()), signal(6));
     }
 
     #[test]

@@ -40,8 +40,6 @@ pub struct RunEnv<'a> {
     pub extra_env: &'a BTreeMap<String, String>,
     /// Told of every process that is started.
     pub on_spawn: &'a dyn Fn(u32),
-    /// Negations as in lit, which takes an exit 134 for an ordinary failure.
-    pub as_lit: bool,
 }
 
 /// What ran a stage.
@@ -151,7 +149,7 @@ impl<'a> Work<'_, 'a> {
         let exits = self.run_stages(pipeline, &stages);
         for (stage, mut ran) in stages.into_iter().zip(exits) {
             let negations: &[Negation] = if ran.unjudged { &[] } else { &stage.negations };
-            let judged = prefix::judge(ran.exit.clone(), negations, self.env.as_lit, &mut ran.notes);
+            let judged = prefix::judge(ran.exit.clone(), negations, &mut ran.notes);
             self.stages.push(StageOutcome {
                 program: stage.program(),
                 argv: stage.argv,
@@ -163,7 +161,7 @@ impl<'a> Work<'_, 'a> {
         let (index, mut exit) = decisive(&self.stages[first..]);
         if pipeline.negations > 0 {
             let bangs = vec![Negation::Bang; usize::try_from(pipeline.negations).unwrap_or(1)];
-            exit = prefix::judge(exit, &bangs, self.env.as_lit, &mut self.stages[first + index].notes);
+            exit = prefix::judge(exit, &bangs, &mut self.stages[first + index].notes);
         }
         ScriptExit { exit, stage: Some(first + index) }
     }

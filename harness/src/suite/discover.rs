@@ -4,7 +4,6 @@
 
 use super::config::{self, Config, FolderConfig};
 use crate::diag::Problem;
-use crate::lit::SuiteInfo;
 use crate::lit::discover::{self, FrozenSuite};
 use crate::lit::frozen_suite;
 use crate::lit::python::{NoAnswer, Question};
@@ -152,13 +151,46 @@ fn is_suite_root(path: &Path) -> bool {
     }
 }
 
-fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
+/// Reads the file of a suite: its text, what it says, and the suite's name.
+fn read_root(root: &Path) -> Result<(Source, Config, String), Vec<Problem>> {
     let file = root.join(config::FILE);
     let (source, config) = config::read(&file, &show(&file))?;
     let name = config.suite.name.as_ref().map_or_else(
         || root.file_name().map_or_else(|| "suite".to_owned(), |n| n.to_string_lossy().into_owned()),
         |n| n.get_ref().clone(),
     );
+    Ok((source, config, name))
+}
+
+/// A suite in lit's dialect whose files were not looked for yet.
+///
+/// # Errors
+/// Its file does not hold, or is of the strict dialect.
+pub fn open_lit_root(root: &Path) -> Result<Suite, Vec<Problem>> {
+    let (source, config, name) = read_root(root)?;
+    if !discover::is_lit(&config) {
+        let text = format!("suite `{name}` in `{}` is not in lit's dialect", show(root));
+        return Err(vec![Problem::new("bad-config", text).help("run it with `runproof test`")]);
+    }
+    Ok(without_files(root, source, config, name))
+}
+
+fn without_files(home: &Path, source: Source, config: Config, name: String) -> Suite {
+    Suite {
+        root: frozen_suite::roots(&config.lit, home).0,
+        home: home.to_path_buf(),
+        narrowed: false,
+        lit: None,
+        name,
+        configs: vec![FolderConfig { folder: String::new(), source, config }],
+        files: Vec::new(),
+        cases: BTreeMap::new(),
+        unclaimed: Vec::new(),
+    }
+}
+
+fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
+    let (source, config, name) = read_root(root)?;
     if discover::is_lit(&config) {
         return open_as_lit(root, source, config, name);
     }
@@ -184,17 +216,7 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
         .flatten()
         .map(|p| root.join(p.get_ref()))
         .collect();
-    let mut suite = Suite {
-        root: root.to_path_buf(),
-        home: root.to_path_buf(),
-        narrowed: false,
-        lit: None,
-        name,
-        configs: vec![FolderConfig { folder: String::new(), source, config }],
-        files: Vec::new(),
-        cases: BTreeMap::new(),
-        unclaimed: Vec::new(),
-    };
+    let mut suite = without_files(root, source, config, name);
     let walk = walkdir::WalkDir::new(root).into_iter().filter_entry(|e| {
         e.depth() == 0
             || !(is_out_of_bounds(e) || (e.file_type().is_dir() && roots_or_suite(e.path(), roots)))
@@ -246,27 +268,15 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
 
 /// A suite in lit's dialect: its files are those that lit would find, and nobody claims the others.
 fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Result<Suite, Vec<Problem>> {
-    let (source_root, exec_root) = frozen_suite::roots(&config.lit, home);
-    let mut suite = Suite {
-        root: source_root.clone(),
-        home: home.to_path_buf(),
-        narrowed: false,
-        lit: None,
-        name: name.clone(),
-        configs: vec![FolderConfig { folder: String::new(), source, config }],
-        files: Vec::new(),
-        cases: BTreeMap::new(),
-        unclaimed: Vec::new(),
-    };
+    let mut suite = without_files(home, source, config, name);
     let question = Question { by_case: true, ..Question::default() };
-    let info = SuiteInfo { name, source_root, exec_root };
     let problems = |no: NoAnswer| match no {
         NoAnswer::Problems(problems) => problems,
         NoAnswer::Ended(status) => {
             vec![Problem::new("lit-configuration", format!("lit ended with status {status}"))]
         }
     };
-    let frozen = FrozenSuite::of(&suite, home, info, &question).map_err(problems)?;
+    let frozen = FrozenSuite::of(&suite, &question).map_err(problems)?;
     let found = frozen.tests("", &question).map_err(problems)?;
     for test in found.tests.into_iter().filter(|t| t.suite == frozen.info) {
         suite.files.push(test.path.clone());

@@ -18,7 +18,6 @@ pub struct Bed {
     pub limit: Duration,
     pub interrupt: Interrupt,
     pub tools: BTreeMap<String, PathBuf>,
-    pub as_lit: bool,
     marker: String,
 }
 
@@ -34,7 +33,6 @@ impl Bed {
             limit: Duration::from_secs(60),
             interrupt: Interrupt::manual().unwrap(),
             tools: BTreeMap::new(),
-            as_lit: false,
             marker,
         }
     }
@@ -89,7 +87,6 @@ impl Bed {
             builtins,
             extra_env: &BTreeMap::new(),
             on_spawn,
-            as_lit: self.as_lit,
         };
         run(&mut self.state, &env)
     }
