@@ -1,42 +1,8 @@
 //! Check files, inputs and options that mean something to each other: most check lines are made from a piece of the
 //! input, so that many match, and some are made up, so that many do not.
 
-/// Names of the files of a case.
-pub const CHECKS: &str = "t.chk";
-pub const INPUT: &str = "in.txt";
+use super::case::{Case, STRINGS};
 
-#[derive(Clone, Debug)]
-pub struct Case {
-    pub arguments: Vec<String>,
-    pub checks: Vec<u8>,
-    pub input: Vec<u8>,
-}
-
-impl Case {
-    pub fn all_arguments(&self) -> Vec<String> {
-        let files = [CHECKS.to_owned(), format!("--input-file={INPUT}")];
-        files.into_iter().chain(self.arguments.iter().cloned()).collect()
-    }
-
-    pub fn size(&self) -> usize {
-        let arguments: usize = self.arguments.iter().map(|argument| argument.len() + 1).sum();
-        arguments + self.checks.len() + self.input.len()
-    }
-
-    /// Whether a pattern has a back-reference, or a variable that its own line defines.
-    pub fn refers_back(&self) -> bool {
-        let text = String::from_utf8_lossy(&self.checks);
-        let explicit = text.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && pair[1].is_ascii_digit());
-        explicit
-            || text.lines().any(|line| {
-                STRINGS
-                    .iter()
-                    .any(|name| line.contains(&format!("[[{name}:")) && line.contains(&format!("[[{name}]]")))
-            })
-    }
-}
-
-const STRINGS: [&str; 4] = ["X", "Y", "$G", "Z"];
 const NUMBERS: [&str; 4] = ["N", "M", "$K", "L"];
 const WORDS: [&str; 24] = [
     "a", "b", "ab", "ba", "aa", "abc", "foo", "bar", "FOO", "1", "12", "7", "0", "10", "0x1f", "ff", "FF",

@@ -2,8 +2,10 @@
 //! text. One process of FileCheck for each case; the matcher runs here.
 //!
 //! `RUNPROOF_CASES` is how many (300), `RUNPROOF_SEED` where the generator starts, `FILECHECK` the program to compare
-//! with. Without FileCheck nothing is compared, which is said and is no failure.
+//! with. `RUNPROOF_CORPUS` names a folder of what `tests/fuzz` made for the matcher: these cases instead of generated
+//! ones. Without FileCheck nothing is compared, which is said and is no failure.
 
+mod case;
 mod generate;
 mod reference;
 mod shrink;
@@ -13,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use generate::Case;
+use case::Case;
 use reference::{Answer, Reference};
 use runproof_directives::check::{Wording, program};
 
@@ -40,10 +42,24 @@ fn main() -> ExitCode {
         );
         return ExitCode::SUCCESS;
     };
-    println!("comparing {cases} cases from seed {seed} with {}", reference.describe());
-    let summary = compare_all(&reference, cases, seed);
+    let summary = if let Some(folder) = std::env::var_os("RUNPROOF_CORPUS") {
+        let corpus = corpus(Path::new(&folder));
+        println!("comparing {} cases of {folder:?} with {}", corpus.len(), reference.describe());
+        compare_all(&reference, corpus.len() as u64, |number| corpus[number as usize].clone())
+    } else {
+        println!("comparing {cases} cases from seed {seed} with {}", reference.describe());
+        let first = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        compare_all(&reference, cases, |number| generate::case(first.wrapping_add(number)))
+    };
     println!("{}", summary.text());
     if summary.disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The cases that a fuzzer kept.
+fn corpus(folder: &Path) -> Vec<Case> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let files = entries.map(|entry| entry.expect("the folder can be read").path());
+    files.filter_map(|file| Case::from_bytes(&std::fs::read(file).expect("a case can be read"))).collect()
 }
 
 /// How a case ended.
@@ -80,7 +96,7 @@ impl Summary {
     }
 }
 
-fn compare_all(reference: &Reference, cases: u64, seed: u64) -> Summary {
+fn compare_all(reference: &Reference, cases: u64, case: impl Fn(u64) -> Case + Sync) -> Summary {
     let next = AtomicU64::new(0);
     let summary = Mutex::new(Summary::default());
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -93,7 +109,7 @@ fn compare_all(reference: &Reference, cases: u64, seed: u64) -> Summary {
                     if number >= cases {
                         break;
                     }
-                    let case = generate::case(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number));
+                    let case = case(number);
                     let verdict = compare(reference, folder.path(), &case);
                     let shown = matches!(verdict, Verdict::Status | Verdict::Text).then(|| {
                         let small = shrink::smallest(&case, |smaller| {
@@ -117,8 +133,8 @@ fn compare_all(reference: &Reference, cases: u64, seed: u64) -> Summary {
 
 fn ours(case: &Case) -> Answer {
     let finished = program(Wording::Llvm, &case.all_arguments(), |name| match name {
-        Some(generate::CHECKS) => Ok(case.checks.clone()),
-        Some(generate::INPUT) => Ok(case.input.clone()),
+        Some(case::CHECKS) => Ok(case.checks.clone()),
+        Some(case::INPUT) => Ok(case.input.clone()),
         _ => Err(std::io::ErrorKind::NotFound.into()),
     });
     Answer { status: Some(finished.status), stderr: finished.stderr }
@@ -161,7 +177,18 @@ fn is_documented(reference: &Reference, folder: &Path, case: &Case, answer: &Ans
     // A back-reference that fails at the very end of the input, and nowhere else.
     let mut longer = case.clone();
     longer.input.extend_from_slice(b"\n\n");
-    case.refers_back() && ours(&longer).status == reference.run(folder, &longer).status
+    refers_back(case) && ours(&longer).status == reference.run(folder, &longer).status
+}
+
+/// Whether a pattern has a back-reference, or a variable that its own line defines.
+fn refers_back(case: &Case) -> bool {
+    let text = String::from_utf8_lossy(&case.checks);
+    let explicit = text.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && pair[1].is_ascii_digit());
+    let names_itself = |line: &str| {
+        let mut defined = line.split("[[").filter_map(|part| Some(part.split_once(':')?.0));
+        defined.any(|name| line.contains(&format!("[[{name}]]")))
+    };
+    explicit || text.lines().any(names_itself)
 }
 
 /// The case as a line of `check/generated.json`, and both answers.

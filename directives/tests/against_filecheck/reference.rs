@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::generate::{CHECKS, Case, INPUT};
+use super::case::{CHECKS, Case, INPUT};
 
 /// The oldest version whose verdicts the matcher gives.
 const OLDEST: u32 = 19;

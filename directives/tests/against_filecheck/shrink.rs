@@ -1,6 +1,6 @@
 //! A case made smaller as long as it still shows what it showed.
 
-use super::generate::Case;
+use super::case::Case;
 
 /// Tries after which it is small enough.
 const TRIES: usize = 3_000;
@@ -10,8 +10,8 @@ pub fn smallest(case: &Case, mut still: impl FnMut(&Case) -> bool) -> Case {
     let mut best = case.clone();
     let mut tries = 0;
     loop {
-        let size = best.size();
-        let found = smaller(&best).filter(|smaller| smaller.size() < size).find(|smaller| {
+        let best_size = size(&best);
+        let found = smaller(&best).filter(|smaller| size(smaller) < best_size).find(|smaller| {
             tries += 1;
             tries > TRIES || still(smaller)
         });
@@ -20,6 +20,11 @@ pub fn smallest(case: &Case, mut still: impl FnMut(&Case) -> bool) -> Case {
             _ => return best,
         }
     }
+}
+
+fn size(case: &Case) -> usize {
+    let arguments: usize = case.arguments.iter().map(|argument| argument.len() + 1).sum();
+    arguments + case.checks.len() + case.input.len()
 }
 
 /// Every case with one piece less, larger pieces first.
