@@ -65,16 +65,24 @@ pub fn choose(
 /// # Errors
 /// The last line that it printed, or why it could not be started.
 pub fn ask(candidate: &Candidate) -> Result<String, String> {
-    let program = "import coremltools, sys; print('coremltools', coremltools.__version__, 'on Python', sys.version.split()[0])";
+    // The tests run in folders of their own.
+    if candidate.program.is_relative() && candidate.program.components().count() > 1 {
+        return Err(format!("`{}` is a relative path; give an absolute one", candidate.program.display()));
+    }
+    // Saving a model needs two libraries that the package leaves out where it has no build for the Python, and then it
+    // imports all the same.
+    let program = "import coremltools, coremltools.libmilstoragepython, coremltools.libmodelpackage, sys; print('coremltools', coremltools.__version__, 'on Python', sys.version.split()[0])";
     let output = Command::new(&candidate.program)
         .args(["-c", program])
         .output()
         .map_err(|error| format!("could not be started: {error}"))?;
-    let last = |bytes: &[u8]| {
-        let text = String::from_utf8_lossy(bytes).into_owned();
-        text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing").trim().to_owned()
-    };
-    if output.status.success() { Ok(last(&output.stdout)) } else { Err(last(&output.stderr)) }
+    if output.status.success() { Ok(last_line(&output.stdout)) } else { Err(last_line(&output.stderr)) }
+}
+
+/// The last line that is not blank: where Python says what went wrong.
+pub fn last_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing").trim().to_owned()
 }
 
 #[cfg(test)]
@@ -122,6 +130,8 @@ mod tests {
     fn what_is_no_python_is_said() {
         let missing = Candidate { name: "x".into(), program: "/no/such/python3".into() };
         assert!(ask(&missing).unwrap_err().starts_with("could not be started"));
+        let relative = Candidate { name: "x".into(), program: ".venv/bin/python3".into() };
+        assert!(ask(&relative).unwrap_err().contains("give an absolute one"));
         let other = Candidate { name: "x".into(), program: "false".into() };
         assert_eq!(ask(&other).unwrap_err(), "it printed nothing");
     }

@@ -5,6 +5,7 @@
 //! recomputed here, a check that is not in [`CHECKS`].
 
 mod checks;
+mod energy;
 mod load;
 mod rule;
 mod selftest;

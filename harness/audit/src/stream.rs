@@ -3,6 +3,7 @@
 //! Where the audit cannot decide (a mangled name against a pattern on the demangled one, a device by position) it
 //! gives bounds and not a guess: [`Answer::surely`] records match, [`Answer::perhaps`] more may.
 
+use crate::energy;
 use runproof_records::record::{Command, CommandPlacement, Condition, Device, PlacedPattern};
 use runproof_records::wire::{self, Direction, Line, Message, Role, Stamped};
 use std::collections::{BTreeMap, BTreeSet};
@@ -159,25 +160,32 @@ impl<'a> Stream<'a> {
         if fits { Sure::Yes } else { Sure::No }
     }
 
-    /// Whether readings of an energy rail were taken of all that a claim needs beside the command itself.
-    pub(crate) fn has_energy_controls(&self, rail: &str) -> bool {
-        use wire::Phase::{CpuOnly, IdleAfter, IdleBefore, KnownModel, Run};
-        [IdleBefore, KnownModel, Run, IdleAfter, CpuOnly].into_iter().all(|wanted| {
-            self.counted().filter_map(|s| s.line.as_ref()).any(|line| match &line.msg {
-                Message::Sample(sample) => {
-                    sample.uuid == rail
-                        && sample.energy.is_some_and(|read| read.phase == wanted && read.uj.is_some())
-                }
-                _ => false,
-            })
-        })
+    /// What the raw readings say against a claim on an energy rail.
+    pub(crate) fn energy_objection(&self, rail: &str) -> Option<String> {
+        let mut samples = Vec::new();
+        let mut claimed = Vec::new();
+        for line in self.counted().filter(|s| s.role == Role::Outer).filter_map(|s| s.line.as_ref()) {
+            match &line.msg {
+                Message::Sample(sample) => samples.push(sample),
+                Message::EnergyDelta { rail: of, uj, .. } if of == rail => claimed.push(*uj),
+                _ => {}
+            }
+        }
+        let of_run = |sample: &&&wire::Sample| {
+            sample.uuid == rail && sample.energy.is_some_and(|reading| reading.phase == wire::Phase::Run)
+        };
+        let sum: u64 = samples.iter().filter(of_run).filter_map(|sample| sample.energy?.uj).sum();
+        if claimed.iter().any(|uj| *uj != sum) {
+            return Some(format!("the energy record is not the sum of its readings, {sum} µJ"));
+        }
+        energy::objection(&samples, rail, self.window)
     }
 
-    /// Whether some operation of a planned model prefers `unit`.
+    /// Whether some operation of a planned model prefers `unit` and costs something.
     pub(crate) fn is_planned_for(&self, unit: &str) -> bool {
-        self.counted()
-            .filter_map(|s| s.line.as_ref())
-            .any(|line| matches!(&line.msg, Message::Plan { preferred, .. } if preferred == unit))
+        self.counted().filter_map(|s| s.line.as_ref()).any(|line| {
+            matches!(&line.msg, Message::Plan { preferred, weight_ppm, .. } if preferred == unit && *weight_ppm > 0)
+        })
     }
 
     fn items(&self) -> impl Iterator<Item = Item<'a>> {
@@ -413,6 +421,6 @@ mod tests {
         assert_eq!(count("plan", &[("op", "=", "mat*")]), (1, 0));
         assert_eq!(count("energy_delta", &[("rail", "=", "ane")]), (1, 0));
         assert!(stream.is_planned_for("ane") && !stream.is_planned_for("gpu"));
-        assert!(!stream.has_energy_controls("ane"));
+        assert!(stream.energy_objection("ane").is_some_and(|why| why.contains("not the sum")));
     }
 }

@@ -37,7 +37,14 @@ impl Meter {
         self.source
     }
 
-    /// Mean power over the next `milliseconds`; waits as long.
+    /// Lets the next reading begin about here. macmon averages from its last sample on, however long ago that was, so
+    /// that the first reading after a pause is of the pause, too.
+    pub fn restart(&mut self, milliseconds: u32) {
+        // What it says is of the time before; a failure will be one of the next reading as well.
+        let _ = self.sampler.get_metrics(milliseconds);
+    }
+
+    /// Mean power over `milliseconds` from the reading before on; waits until they are over.
     ///
     /// # Errors
     /// What macmon says.

@@ -13,8 +13,8 @@ use objc2_core_ml::{
     MLFeatureProvider as _, MLFeatureValue, MLGPUComputeDevice, MLModel, MLModelConfiguration,
     MLModelStructureProgramBlock, MLMultiArray, MLMultiArrayDataType, MLNeuralEngineComputeDevice,
 };
-use objc2_foundation::{NSArray, NSDictionary, NSError, NSNumber, NSString, NSURL, ns_string};
-use std::path::{Path, PathBuf};
+use objc2_foundation::{NSArray, NSDictionary, NSError, NSFileManager, NSNumber, NSString, NSURL, ns_string};
+use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -49,10 +49,10 @@ pub fn compile(package: &Path, into: &Path) -> Result<(), String> {
     // SAFETY: see the head of this file.
     let compiled = unsafe { MLModel::compileModelAtURL_error(&url(package)) }
         .map_err(|error| said("the model does not compile", &error))?;
-    let path = compiled.path().ok_or("the compiled model has no path")?;
-    let path = PathBuf::from(path.to_string());
-    std::fs::rename(&path, into)
-        .map_err(|error| format!("the compiled model cannot be moved to its place: {error}"))
+    // It lies in a temporary folder, perhaps of another volume, across which a plain rename does not work.
+    NSFileManager::defaultManager()
+        .moveItemAtURL_toURL_error(&compiled, &url(into))
+        .map_err(|error| said("the compiled model cannot be moved to its place", &error))
 }
 
 /// What Core ML anticipates for each operation of the compiled model at `path`.

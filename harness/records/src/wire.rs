@@ -377,10 +377,10 @@ pub struct Reading {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Nothing of ours.
-    IdleBefore,
     /// The observer's own model, which the engine is known to run.
     KnownModel,
+    /// Nothing of ours.
+    IdleBefore,
     /// The command.
     Run,
     /// Nothing of ours.

@@ -30,7 +30,9 @@ pub fn arguments(
         [artifact] => Ok([program.as_path(), SUBCOMMAND.as_ref(), kind.as_ref(), artifact]
             .map(|part| part.to_string_lossy().into_owned())
             .into()),
-        [] => Err(format!("the command line names no `*{ending}`, so nobody knows what it loads")),
+        [] => Err(format!(
+            "the command line names no `*{ending}`, so nobody knows what it loads (behind a `cd` only an absolute path is followed)"
+        )),
         several => Err(format!(
             "the command line names {} different `*{ending}`: write one EXEC_RUN for each",
             several.len()

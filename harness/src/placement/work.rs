@@ -1,12 +1,15 @@
 //! The work that accepted processes reported: which of it counts, and its sums.
 
-use super::ane::{self, Plans, energy};
+use super::ane::{
+    self, Plans,
+    energy::{self, Energy},
+};
 use super::identity::{contradictions, label, same_device};
 use super::process::Process;
 use super::{Question, computes_in_software};
 use runproof_records::record::Work;
 use runproof_records::verdict::Grade;
-use runproof_records::wire::{Device, Direction, Message};
+use runproof_records::wire::{Device, Direction, Message, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the times of a kernel contain beside work of its groups, nanoseconds, rounded up. Measured on an H200: an
@@ -103,7 +106,10 @@ impl Seen {
                 Message::Bye { launches: counted, .. } => launches = Some(*counted),
                 message => {
                     let Some(work) = Reported::of(message) else {
-                        self.items.extend(plan_or_energy(question, &plans, message));
+                        // A plan and the machine's energy are not the program's to tell.
+                        if stamped.role == Role::Outer {
+                            self.items.extend(plan_or_energy(question, &plans, message));
+                        }
                         continue;
                     };
                     if work.record == "kernel" {
@@ -394,7 +400,13 @@ fn plan_or_energy(question: &Question<'_>, plans: &Plans<'_>, message: &Message)
                 grade: Grade::Event,
                 texts: vec![("rail", rail.clone())],
                 numbers: vec![("uj", *uj)],
-                flaw: energy::flat(*uj, *baseline_uj, *sigma_uj).then(|| {
+                // The readings inside of the command's window have to say so, too.
+                flaw: (energy::flat(*uj, *baseline_uj, *sigma_uj)
+                    || matches!(
+                        energy::judge(question.observation.lines.iter(), question.window),
+                        Energy::Flat(_)
+                    ))
+                .then(|| {
                     format!("{uj} µJ are no rise above the idle engine's {baseline_uj} ± {sigma_uj} µJ")
                 }),
                 ..item

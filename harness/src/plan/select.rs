@@ -277,9 +277,9 @@ fn on_device(test: &TestFile, device: &Placement, request: Option<&DeviceRequest
         && !executions.any(|c| crate::run::placed::names_work(c, device.kind()))
     {
         return Fate::refused(format!(
-            "it declares {} and names no work on it: add `PLACED: kernel name=…` (`test --device {} --observe FILE` \
-             shows what runs)",
+            "it declares {} and names no work on it: add {} (`test --device {} --observe FILE` shows what runs)",
             device.kind(),
+            crate::run::placed::claim(device.kind()),
             device.id
         ));
     }

@@ -14,7 +14,7 @@ use runproof_directives::command::ast::{Script, Word};
 use runproof_directives::model::CommandStep;
 use runproof_records::record::{CommandRole, HiddenControl, NotRecorded, Placement};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// One run of a command line under the device's probes.
@@ -172,17 +172,20 @@ impl<'r> Steps<'r, '_> {
     }
 }
 
-/// The words of a command line that end so, each once; of `--model=PATH` the path.
+/// The words of a command line that end so, each once; of `--model=PATH` and `MODEL=PATH` the path. Behind a `cd` a
+/// relative path is of another folder, and is left out: nobody may take another file for what was loaded.
 fn named(script: Option<&Script>, ending: &str) -> Vec<String> {
     let stages = script.into_iter().flat_map(Script::pipelines).flat_map(|pipeline| &pipeline.stages);
     let mut names: Vec<String> = Vec::new();
-    for word in stages.flat_map(|stage| &stage.words).map(Word::text) {
-        let name = match word.split_once('=') {
-            Some((option, value)) if option.starts_with('-') => value,
-            _ => word.trim_end_matches('/'),
-        };
-        if name.ends_with(ending) && !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
+    let mut moved = false;
+    for words in stages.map(|stage| stage.words.iter().map(Word::text)) {
+        for (position, word) in words.enumerate() {
+            moved |= position == 0 && matches!(word.as_str(), "cd" | "pushd" | "popd");
+            let path = word.split_once('=').map_or(word.as_str(), |(_, value)| value).trim_end_matches('/');
+            let is_here = !moved || Path::new(path).is_absolute();
+            if path.ends_with(ending) && is_here && !names.iter().any(|known| known == path) {
+                names.push(path.to_owned());
+            }
         }
     }
     names
@@ -199,7 +202,10 @@ mod tests {
             assert_eq!(named(parse(line).ok().as_ref(), ".mlmodelc"), expect, "{line}");
         };
         check("prog --model /t/a.mlmodelc --seconds 3", &["/t/a.mlmodelc"]);
-        check("prog --model=/t/a.mlmodelc | cat", &["/t/a.mlmodelc"]);
+        check("prog --model=/t/a.mlmodelc/ | cat", &["/t/a.mlmodelc"]);
+        check("env MODEL=a.mlmodelc prog", &["a.mlmodelc"]);
+        check("cd sub && prog a.mlmodelc", &[]);
+        check("cd sub && prog /t/a.mlmodelc", &["/t/a.mlmodelc"]);
         check("prog '/t/two words.mlmodelc/' && prog b.mlmodelc", &["/t/two words.mlmodelc", "b.mlmodelc"]);
         check("prog a.mlmodelc; prog a.mlmodelc", &["a.mlmodelc"]);
         check("prog a.mlpackage > a.mlmodelc", &[]);

@@ -1,9 +1,9 @@
 //! Makes a compiled Core ML model: `ane_model --device KIND NAME SCRIPT OUT`. On another device than `ane` nothing is needed,
 //! and nothing is made. Python with coremltools builds the package, Core ML compiles it.
 
-use runproof_tests::interpreter::{ask, candidates, choose};
+use runproof_tests::interpreter::{ask, candidates, choose, last_line};
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -32,12 +32,15 @@ fn make(name: &str, script: &Path, out: &Path) -> Result<(), String> {
     let python = choose(&all, ask)?;
     println!("{}: {}", python.candidate.name, python.version);
     let package = out.with_extension("mlpackage");
-    let status = Command::new(&python.candidate.program)
+    let output = Command::new(&python.candidate.program)
         .args([script.as_os_str(), name.as_ref(), package.as_os_str()])
-        .status()
+        .stdout(Stdio::inherit())
+        .output()
         .map_err(|error| format!("{} could not be started: {error}", python.candidate.name))?;
-    if !status.success() {
-        return Err(format!("{} did not build {name}: {status}", python.candidate.name));
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        let said = last_line(&output.stderr);
+        return Err(format!("{} did not build {name} ({}): {said}", python.candidate.name, output.status));
     }
     compile(&package, out)
 }

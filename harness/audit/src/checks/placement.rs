@@ -5,7 +5,7 @@ use crate::load::Bundle;
 use crate::rule::{names_position, number_fits, place_of};
 use crate::stream::{self, Answer, Stream};
 use runproof_records::PROBE_SCHEMA;
-use runproof_records::record::{Command, CommandPlacement, CommandRole, Device, Exit, Record};
+use runproof_records::record::{Command, CommandPlacement, CommandRole, Device, Exit, PlacedPattern, Record};
 use runproof_records::verdict::{Fact, PlacementOutcome};
 use runproof_records::wire::{DeviceClass, Message, Role};
 use std::collections::{BTreeMap, BTreeSet};
@@ -210,11 +210,11 @@ pub(super) fn witness(b: &Bundle<'_>, sink: &mut Sink) {
         let kind = s.record.device.as_ref().map(|d| d.kind.clone());
         // Energy is the whole device's: it is a claim only with a plan, and between controls.
         for w in s.entry.work.iter().filter(|w| w.record == "energy_delta" && w.count > 0) {
-            if !s.stream.has_energy_controls(&w.name) {
-                s.at(
-                    sink,
-                    "energy is claimed, and a control or an idle phase has no reading in the raw file",
-                );
+            if let Some(why) = s.stream.energy_objection(&w.name) {
+                s.at(sink, &format!("energy is claimed, and the raw readings do not bear it: {why}"));
+            }
+            if !s.entry.placed.iter().any(|line| asks_for_a_share(&line.pattern, &w.name)) {
+                s.at(sink, "energy is claimed, and no PLACED line asks for a share of the plan");
             }
             if !s.stream.is_planned_for(&w.name) {
                 s.at(sink, "energy is claimed, and no operation in the raw file is planned for that rail");
@@ -241,6 +241,17 @@ pub(super) fn witness(b: &Bundle<'_>, sink: &mut Sink) {
             );
         }
     }
+}
+
+/// `PLACED: plan ane>=0.9`: a share that a plan without one does not reach.
+fn asks_for_a_share(pattern: &PlacedPattern, unit: &str) -> bool {
+    let positive = |value: &str| value.parse::<f64>().is_ok_and(|share| share > 0.0);
+    pattern.record == "plan"
+        && !(pattern.count.op == "=" && pattern.count.value == "0")
+        && pattern
+            .fields
+            .iter()
+            .any(|f| f.field == unit && f.condition.op == ">=" && positive(&f.condition.value))
 }
 
 pub(super) fn outcome(b: &Bundle<'_>, sink: &mut Sink) {

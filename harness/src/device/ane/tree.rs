@@ -6,14 +6,14 @@ use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
 /// Digest of all files below `folder`, in the order of their paths: for each the length of its path, the path, the
-/// length of its content, the content.
+/// length of its content, the content. Links are followed: what they name is what is loaded.
 ///
 /// # Errors
 /// What cannot be read; a folder without a file is no model.
 pub(super) fn digest(folder: &Path) -> Result<Digest, String> {
     let mut hash = Sha256::new();
     let mut files = 0_u64;
-    for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
+    for entry in walkdir::WalkDir::new(folder).follow_links(true).sort_by_file_name() {
         // Messages name no path of this machine: they go into the record.
         let entry = entry.map_err(|error| {
             let why =
@@ -63,6 +63,14 @@ mod tests {
         ] {
             assert_ne!(tree(&model), tree(&other));
         }
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::fs::write(elsewhere.path().join("weight.bin"), "bc").unwrap();
+        let linked = tempfile::tempdir().unwrap();
+        std::fs::write(linked.path().join("model.mil"), "a").unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), linked.path().join("weights")).unwrap();
+        assert_eq!(digest(linked.path()), tree(&model), "a link is what it names");
+        std::os::unix::fs::symlink(linked.path(), linked.path().join("self")).unwrap();
+        assert!(digest(linked.path()).unwrap_err().contains("goes in circles"));
         assert!(tree(&[]).unwrap_err().contains("no compiled model"));
         assert!(digest("/no/such/model.mlmodelc".as_ref()).is_err());
     }

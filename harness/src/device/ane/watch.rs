@@ -75,11 +75,17 @@ pub(super) fn observe(model: &Path, speaker: &mut Speaker) -> Result<(), String>
     }
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let known = known_model(folder.path())?;
-    let mut readings = Readings { meter: Meter::open(system.version.0)?, samples: Vec::new() };
-    readings.take(Phase::IdleBefore, speaker);
+    // Said before anything is measured: the control with the CPU alone feeds them.
+    Model::load(model, Units::Cpu)?.inputs()?;
+    let mut readings =
+        Readings { meter: Meter::open(system.version.0)?, samples: Vec::new(), complained: false };
+    // Both idle phases come as long after work on the engine or the processors, so that they are alike.
     readings.beside(&known, Units::CpuAndEngine, Phase::KnownModel, speaker)?;
+    std::thread::sleep(SETTLE);
+    readings.take(Phase::IdleBefore, speaker);
 
     let ended = input_ended()?;
+    readings.meter.restart(STEP_MS);
     let begun = realtime();
     speaker.ready("ane.observer", "Core ML", &system.text);
     while !ended.load(Ordering::Acquire) {
@@ -111,15 +117,26 @@ pub(super) fn observe(model: &Path, speaker: &mut Speaker) -> Result<(), String>
 struct Readings {
     meter: Meter,
     samples: Vec<Sample>,
+    /// The first failure was told.
+    complained: bool,
 }
 
 impl Readings {
     /// One reading of both rails.
     fn one(&mut self, phase: Phase, speaker: &mut Speaker) {
-        let start = realtime();
-        // A counter that cannot be read is told from one that stands at 0.
-        let power = self.meter.read(STEP_MS).ok();
+        let mut start = realtime();
+        // Among a hundred readings one may fail for a reason that is gone at once.
+        let power = self.meter.read(STEP_MS).or_else(|_| {
+            start = realtime();
+            self.meter.read(STEP_MS)
+        });
         let end = realtime();
+        if let (Err(why), false) = (&power, self.complained) {
+            self.complained = true;
+            speaker.say(Message::Error { what: why.clone() });
+        }
+        // A counter that cannot be read is told from one that stands at 0.
+        let power = power.ok();
         let uj =
             |milliwatts: f64| (milliwatts.max(0.0) * end.saturating_sub(start) as f64 / 1e6).round() as u64;
         let rails = [(RAIL, power.map(|p| uj(p.engine))), (CPU_RAIL, power.map(|p| uj(p.processors)))];
@@ -141,6 +158,7 @@ impl Readings {
 
     /// Readings for as long as a phase lasts.
     fn take(&mut self, phase: Phase, speaker: &mut Speaker) {
+        self.meter.restart(STEP_MS);
         let begun = Instant::now();
         while begun.elapsed() < PHASE {
             self.one(phase, speaker);

@@ -57,7 +57,7 @@ pub enum Doubt {
     Unreadable(Phase),
     /// Every reading is 0, also while the known model ran.
     ZeroThroughout,
-    /// The processors' counter stood still while a program ran.
+    /// The processors' counter was not seen to move while a program ran.
     Frozen(Phase),
     /// The known model did not raise the counter.
     KnownModelFlat {
@@ -97,7 +97,7 @@ impl std::fmt::Display for Doubt {
             ),
             Self::Frozen(phase) => write!(
                 f,
-                "the energy counters stand still: the processors took 0 W {}",
+                "the energy counters stand still: no power of the processors was read {}",
                 during(*phase)
             ),
             Self::KnownModelFlat { known, threshold } => write!(
@@ -138,7 +138,7 @@ fn seconds(ns: u64) -> f64 {
 }
 
 const PHASES: [Phase; 5] =
-    [Phase::IdleBefore, Phase::KnownModel, Phase::Run, Phase::IdleAfter, Phase::CpuOnly];
+    [Phase::KnownModel, Phase::IdleBefore, Phase::Run, Phase::IdleAfter, Phase::CpuOnly];
 
 /// Whether an energy record is no rise. Its deviation is the idle engine's over an equal window.
 pub fn flat(uj: u64, baseline_uj: u64, sigma_uj: u64) -> bool {
@@ -191,7 +191,7 @@ pub fn judge<'a>(lines: impl Iterator<Item = &'a Stamped>, window: (u64, u64)) -
         }
         let cpu = Series::of(&processors, |phase| phase == wanted);
         let busy = !matches!(wanted, Phase::IdleBefore | Phase::IdleAfter);
-        if busy && cpu.0.len() >= READINGS_FLOOR && cpu.is_whole() && cpu.uj() == 0 {
+        if busy && (cpu.0.len() < READINGS_FLOOR || !cpu.is_whole() || cpu.uj() == 0) {
             doubts.push(Doubt::Frozen(wanted));
         }
     }

@@ -11,8 +11,10 @@ pub mod energy;
 mod tests;
 
 use crate::probe::Observation;
-use energy::{Energy, RAIL};
-use runproof_records::wire::{Line, Message, Stamped};
+pub use energy::RAIL;
+
+use energy::Energy;
+use runproof_records::wire::{Line, Message, Role, Stamped};
 use std::collections::BTreeMap;
 
 /// Whether placement on this kind is decided here.
@@ -34,10 +36,10 @@ struct Plan {
 }
 
 impl<'a> Plans<'a> {
-    /// Those in some lines.
+    /// Those in some lines of an observer. A program may say what it likes and is not asked.
     pub fn of(lines: impl Iterator<Item = &'a Stamped>) -> Self {
         let mut plans: BTreeMap<&str, Plan> = BTreeMap::new();
-        for stamped in lines {
+        for stamped in lines.filter(|stamped| stamped.role == Role::Outer) {
             let Some(Line { msg: Message::Plan { model, preferred, weight_ppm, .. }, .. }) = &stamped.line
             else {
                 continue;
@@ -72,11 +74,12 @@ pub(super) fn witness(observation: &Observation, window: (u64, u64)) -> (&'stati
         // The energy record does not count then, which says it.
         Energy::Flat(_) => ("contradicts", Vec::new()),
         Energy::Rose(_) => {
-            let planned = Plans::of(observation.lines.iter()).0.values().any(|plan| plan.preferring > 0);
+            let planned =
+                Plans::of(observation.lines.iter()).0.values().any(|plan| plan.preferred_weight > 0);
             if planned {
                 ("agrees", Vec::new())
             } else {
-                let sign = "the engine worked, and no operation of the command's model is planned for it: somebody else uses it";
+                let sign = "the engine worked, and no operation of any cost of the command's model is planned for it: somebody else uses it";
                 ("contradicts", vec![sign.to_owned()])
             }
         }

@@ -32,10 +32,14 @@ struct Recording {
     /// Nanoseconds by which all its times are moved.
     moved: u64,
     complaint: Option<&'static str>,
+    /// Lines that the program wrote to the probe's socket itself.
+    forged: Vec<Message>,
+    /// How many of the first readings of the command's phase were taken before it began.
+    early: u64,
 }
 
 const PHASES: [Phase; 5] =
-    [Phase::IdleBefore, Phase::KnownModel, Phase::Run, Phase::IdleAfter, Phase::CpuOnly];
+    [Phase::KnownModel, Phase::IdleBefore, Phase::Run, Phase::IdleAfter, Phase::CpuOnly];
 
 /// Fifteen readings around a power.
 fn around(mw: u64) -> Powers {
@@ -61,6 +65,8 @@ fn honest() -> Recording {
         nonce: NONCE.to_owned(),
         moved: 0,
         complaint: None,
+        forged: Vec::new(),
+        early: 0,
     }
 }
 
@@ -150,7 +156,7 @@ impl Recording {
             }
             now += engine.map_or(0, |powers| powers.len() as u64 * STEP);
             if phase == Phase::Run {
-                window = (begun + 1, now - 1);
+                window = (begun + self.early * STEP + 1, now - 1);
             }
         }
         messages.extend(samples.iter().cloned().map(Message::Sample));
@@ -177,7 +183,16 @@ impl Recording {
             line: Some(Line { seq, pid: 7, msg }),
             garbled: None,
         });
-        (stamped.collect(), window)
+        let forged = (0..).zip(&self.forged).map(|(seq, msg)| Stamped {
+            probe: "ane.observer".into(),
+            role: Role::Inner,
+            conn: 0,
+            peer: 8,
+            arr: window.0 + 2,
+            line: Some(Line { seq, pid: 8, msg: msg.clone() }),
+            garbled: None,
+        });
+        (forged.chain(stamped).collect(), window)
     }
 
     fn decide(&self) -> CommandPlacement {
@@ -244,7 +259,11 @@ fn the_tiny_f32_product_prefers_the_cpu_whatever_the_program_prints() {
         tiny(r);
         r.engine.insert(Phase::Run, around(1_500));
     };
-    check(beside_a_busy_app, Inconclusive, "no operation of the command's model is planned for it");
+    check(
+        beside_a_busy_app,
+        Inconclusive,
+        "no operation of any cost of the command's model is planned for it",
+    );
 }
 
 #[test]
@@ -263,7 +282,7 @@ fn an_f16_product_of_384_is_below_the_engines_threshold() {
     check(share(900_000), Placed, "90.0 %");
     check(share(899_999), NotPlaced, "`plan ane>=0.9` matched 0 records");
     // Without any cost there is no share to speak of.
-    check(|r| r.plan = vec![("a", "ane", 0)], NotPlaced, "`plan ane>=0.9` matched 0 records");
+    check(|r| r.plan = vec![("a", "ane", 0)], Inconclusive, "no operation of any cost");
 }
 
 #[test]
@@ -290,7 +309,12 @@ fn counters_that_stand_still_are_no_answer() {
         r.processors.insert(Phase::Run, vec![Some(0); 15]);
         r.engine.insert(Phase::Run, vec![Some(0); 15]);
     };
-    check(during, Inconclusive, "the processors took 0 W while the command ran");
+    check(
+        |r| drop(r.processors.remove(&Phase::KnownModel)),
+        Inconclusive,
+        "was read while the known model ran",
+    );
+    check(during, Inconclusive, "no power of the processors was read while the command ran");
 }
 
 #[test]
@@ -303,6 +327,36 @@ fn without_the_known_model_nothing_is_known() {
         Inconclusive,
         "0 energy readings while the known model",
     );
+}
+
+/// What the program says of plans and energy counts for nothing, neither as a claim nor beside the observer's.
+#[test]
+fn a_programs_own_plan_is_no_plan() {
+    let row = |preferred: &str| Message::Plan {
+        model: "sha256:01".into(),
+        units: "cpu-and-ane".into(),
+        op: "ios17.matmul".into(),
+        preferred: preferred.into(),
+        supported: vec!["ane".into()],
+        weight_ppm: 1_000_000,
+    };
+    let forges = |r: &mut Recording| {
+        r.plan = vec![("ios17.matmul", "cpu", 1_000_000)];
+        r.forged = vec![row("ane")];
+    };
+    check(forges, Inconclusive, "no operation of any cost");
+    check(|r| r.forged = vec![row("cpu")], Placed, "1 of 3 operations");
+}
+
+/// Energy from before the command, in a reading that reaches into its phase, is none of it.
+#[test]
+fn what_was_taken_before_the_command_is_not_its_own() {
+    let tail_of_the_control = |r: &mut Recording| {
+        r.early = 1;
+        r.engine.insert(Phase::Run, [vec![Some(1_800)], around(2)].concat());
+    };
+    let decided = check(tail_of_the_control, NotPlaced, "no more than when idle");
+    assert_eq!(decided.witness, "contradicts");
 }
 
 #[test]
