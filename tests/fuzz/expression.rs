@@ -16,7 +16,8 @@ fuzz_target!(|text: &str| {
     // What the strict language reads it reads as lit does.
     if let Ok(ours) = expr::Expr::parse(text) {
         assert_eq!(expr::Expr::parse(&ours.to_string()).as_ref(), Ok(&ours), "printed and read again");
-        if let Ok(theirs) = theirs {
+        // Regular expressions are of different engines.
+        if let (Ok(theirs), false) = (theirs, text.contains("{{")) {
             assert_eq!(ours.holds(&features), theirs, "{text:?}");
         }
     }

@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "test code: clippy sees only the test functions themselves as such")]
 
 mod bed;
+#[path = "bed/lit_rows.rs"]
+mod lit_rows;
 
 use bed::Bed;
+use lit_rows::TESTS;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -38,72 +41,6 @@ lister = "/bin/ls"
 "%greet" = "echo hello"
 "%greeter" = "echo never reached: a longer name goes first"
 "#;
-
-/// File, content, verdict. Each row is one rule; the verdicts are lit 23.1.5's on the same files, but for `held.t`: lit waits for whoever
-/// holds an output, beyond the limit too, and here a part of an output is never taken for all of it.
-const TESTS: &[(&str, &str, &str)] = &[
-    ("and.t", "RUN: false && true\n", "FAIL"),
-    ("allow.t", "ALLOW_RETRIES: 2\nRUN: test -e %t.again || (touch %t.again && false)\n", "FAIL"),
-    ("anywhere.t", "see DO-NOT-RUN: false\n", "FAIL"),
-    ("background.t", "RUN: true & true\n", "UNRESOLVED"),
-    ("bang.t", "RUN: ! false\n", "PASS"),
-    ("bang-crash.t", "RUN: ! sh -c 'kill -SEGV $$'\n", "PASS"),
-    ("cat.t", "RUN: cat %s | FileCheck %s\nCHECK: RUN\n", "PASS"),
-    ("cd-nowhere.t", "RUN: cd nowhere\n", "PASS"),
-    ("cd-nowhere-and.t", "RUN: cd nowhere && ls\n", "FAIL"),
-    ("comment.t", "RUN: echo a # b | FileCheck %s\nCHECK: a # b\n", "PASS"),
-    ("count.t", "RUN: printf 'a\\nb' | count 2\n", "PASS"),
-    (
-        "define.t",
-        "DEFINE: %{x} = echo two\nRUN: %{x} | FileCheck %s\nREDEFINE: %{x} = false\nCHECK: two\n",
-        "PASS",
-    ),
-    ("define-twice.t", "DEFINE: %{x} = a\nDEFINE: %{x} = b\nRUN: true\n", "UNRESOLVED"),
-    ("diff.t", "RUN: echo a > %t.a\nRUN: echo b > %t.b\nRUN: not diff %t.a %t.b\n", "PASS"),
-    ("dollar.t", "RUN: echo $HOME | FileCheck %s\nCHECK: {{^[$]HOME$}}\n", "PASS"),
-    ("end.t", "RUN: true\nEND.\nRUN: false\n", "PASS"),
-    ("env.t", "RUN: env A=b sh -c 'test $A = b'\n", "PASS"),
-    ("export.t", "RUN: export A=b && sh -c 'test $A = b'\n", "PASS"),
-    (
-        "flaky.t",
-        "ALLOW_RETRIES: 1\nRUN: sh -c 'if [ -e %t.again ]; then exit 0; else touch %t.again; exit 1; fi'\n",
-        "FLAKYPASS",
-    ),
-    (
-        "greet.t",
-        "RUN: %greet | FileCheck %s\nRUN: %greeter | FileCheck %s --check-prefix=NEVER\nCHECK: hello\nNEVER: never reached\n",
-        "PASS",
-    ),
-    ("held.t", "RUN: sh -c 'sleep 60 &' | not grep x\n", "TIMEOUT"),
-    ("if.t", "RUN: %if asserts %{ true %} %else %{ false %}\n", "PASS"),
-    ("line.t", "RUN: echo %(line) | FileCheck %s\nCHECK: {{^1$}}\n", "PASS"),
-    ("lister.t", "RUN: lister -d / | FileCheck %s\nCHECK: {{^/$}}\n", "PASS"),
-    ("more/here.t", "RUN: %here\nREQUIRES: here\n", "PASS"),
-    ("no-here.t", "RUN: true\nREQUIRES: here\n", "UNSUPPORTED"),
-    ("no-run.t", "CHECK: x\n", "UNRESOLVED"),
-    ("not.t", "RUN: not false\n", "PASS"),
-    ("not-crash.t", "RUN: not --crash sh -c 'kill -ABRT $$'\n", "PASS"),
-    ("not-crash-fail.t", "RUN: not --crash false\n", "FAIL"),
-    ("not-missing.t", "RUN: not nosuchprogram\n", "FAIL"),
-    ("not-signal.t", "RUN: not sh -c 'kill -ABRT $$'\n", "FAIL"),
-    ("off/off.t", "RUN: false\n", "UNSUPPORTED"),
-    ("or.t", "RUN: false || true\n", "PASS"),
-    ("pipefail.t", "RUN: false | true\n", "FAIL"),
-    ("readfile.t", "RUN: echo x > %t.f\nRUN: echo %{readfile:%t.f} | FileCheck %s\nCHECK: x\n", "PASS"),
-    ("redirect-missing.t", "RUN: cat < %t.none\n", "UNRESOLVED"),
-    ("redirect-odd.t", "RUN: echo a 1> %t.f\n", "FAIL"),
-    ("requires.t", "RUN: true\nREQUIRES: nothing-declares-this\n", "UNSUPPORTED"),
-    ("split.t", "RUN: split-file %s %t\nRUN: cat %t/part | count 1\n#--- part\nx\n", "PASS"),
-    ("stderr.t", "RUN: sh -c 'echo x >&2' 2>&1 >/dev/null | FileCheck %s\nCHECK: x\n", "PASS"),
-    ("then.t", "RUN: false ; true\n", "PASS"),
-    ("timeout.t", "RUN: sleep 60\nXFAIL: *\n", "TIMEOUT"),
-    ("typo.t", "RUN: true\nXFIAL: *\n", "PASS"),
-    ("unsupported.t", "RUN: false\nUNSUPPORTED: asserts\n", "UNSUPPORTED"),
-    ("xfail.t", "RUN: false\nXFAIL: asserts\n", "XFAIL"),
-    ("xfail-missing.t", "RUN: nosuchprogram\nXFAIL: *\n", "XFAIL"),
-    ("xpass.t", "RUN: true\nXFAIL: *\n", "XPASS"),
-    ("Inputs/none.t", "RUN: false\n", ""),
-];
 
 fn read(bed: &Bed, name: &str) -> String {
     std::fs::read_to_string(bed.root.join(name)).unwrap()

@@ -14,6 +14,10 @@ pub struct Pattern {
     /// The pattern is nothing but the needle.
     plain: bool,
     regex: OnceLock<Result<Regex, String>>,
+    /// The same for all of a text.
+    anchored: OnceLock<Result<Regex, String>>,
+    /// The same for the beginning of a text.
+    start: OnceLock<Result<Regex, String>>,
 }
 
 impl Pattern {
@@ -21,7 +25,14 @@ impl Pattern {
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         let (needle, plain) = needle(&text);
-        Self { text, needle, plain, regex: OnceLock::new() }
+        Self {
+            text,
+            needle,
+            plain,
+            regex: OnceLock::new(),
+            anchored: OnceLock::new(),
+            start: OnceLock::new(),
+        }
     }
 
     /// As written.
@@ -70,14 +81,29 @@ impl Pattern {
         if self.plain {
             return Ok(text == self.needle);
         }
-        let whole = format!("\\A(?:{})\\z", translate(&self.text));
-        let regex = self.regex.get_or_init(|| Regex::new(&whole).map_err(|e| e.to_string()));
-        let regex = regex.as_ref().map_err(|e| format!("`{}` is no pattern: {e}", self.text))?;
+        let regex = self.compiled(&self.anchored, || format!("\\A(?:{})\\z", translate(&self.text)))?;
+        regex.is_match(text).map_err(|e| format!("the pattern {} gives up: {e}", self.text))
+    }
+
+    /// Whether `text` begins with a match, an empty one too.
+    ///
+    /// # Errors
+    /// The pattern is none.
+    pub fn matches_start(&self, text: &str) -> Result<bool, String> {
+        let regex = self.compiled(&self.start, || format!("\\A(?:{})", translate(&self.text)))?;
         regex.is_match(text).map_err(|e| format!("the pattern {} gives up: {e}", self.text))
     }
 
     fn regex(&self) -> Result<&Regex, String> {
-        let regex = self.regex.get_or_init(|| Regex::new(&translate(&self.text)).map_err(|e| e.to_string()));
+        self.compiled(&self.regex, || translate(&self.text))
+    }
+
+    fn compiled<'c>(
+        &self,
+        cell: &'c OnceLock<Result<Regex, String>>,
+        text: impl FnOnce() -> String,
+    ) -> Result<&'c Regex, String> {
+        let regex = cell.get_or_init(|| Regex::new(&text()).map_err(|e| e.to_string()));
         regex.as_ref().map_err(|e| format!("`{}` is no pattern: {e}", self.text))
     }
 }
@@ -143,6 +169,7 @@ fn is_quantifier(text: &str) -> bool {
 /// and operators here.
 fn translate(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
+    let multiline = text.contains("(?m");
     let mut chars = text.char_indices().peekable();
     let (mut set, mut first) = (false, false);
     while let Some((at, c)) = chars.next() {
@@ -174,6 +201,8 @@ fn translate(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
+            // Python's end is also before a newline that ends the text.
+            '$' if !set => out.push_str(if multiline { "$" } else { "(?=\\n?\\z)" }),
             '{' if !set && !is_quantifier(&text[at..]) => out.push_str("\\{"),
             '}' if !set && !quantifier_ends(text, at) => out.push_str("\\}"),
             c => out.push(c),
@@ -303,12 +332,26 @@ mod tests {
     }
 
     #[test]
+    fn beginnings() {
+        for (pattern, text, expect) in [
+            ("b", "abc", false),
+            ("ab$", "ab\n", true),
+            ("ab$", "ab\n\n", false),
+            ("", "x", true),
+            ("[$]a", "$a", true),
+        ] {
+            assert_eq!(Pattern::new(pattern).matches_start(text), Ok(expect), "{pattern} {text:?}");
+        }
+    }
+
+    #[test]
     fn whole_matches() {
         for (pattern, text, expect) in [
             ("linux", "linux", true),
             ("linux", "linux2", false),
             ("(?:x|xy)z?", "xyz", true),
             ("a.c", "abc", true),
+            ("abc$", "abc", true),
         ] {
             assert_eq!(Pattern::new(pattern).matches_all(text), Ok(expect), "{pattern} {text}");
         }

@@ -139,6 +139,11 @@ fn branch<'a>(
         if let Some(behind) = text.strip_prefix("%if ") {
             let (condition, behind) =
                 behind.split_once("%{").ok_or("'%{' is missing for %if substitution")?;
+            if condition.is_empty() {
+                // lit takes what follows for text.
+                text = behind;
+                continue;
+            }
             let (mut then, mut otherwise) = (String::new(), String::new());
             text = closed(branch(behind, true, features, &mut then, depth + 1)?, "%if")?;
             if let Some(behind) = text.trim_start().strip_prefix("%else") {

@@ -3,12 +3,13 @@
 
 use super::getopt::getopt;
 use super::redirect::os_error;
-use super::shell::{Abort, Ran, State, normal};
+use super::shell::{Abort, Ran, State, resolved};
 use super::{diff, split_file};
+use crate::process::Limits;
 use runproof_directives::check::{Wording, program};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a builtin that stands for a program gets.
@@ -19,6 +20,8 @@ pub(super) struct Call<'a> {
     pub env: &'a BTreeMap<String, String>,
     /// All of standard input, once.
     pub stdin: &'a mut dyn FnMut() -> io::Result<Vec<u8>>,
+    /// All of a file, within the time that the test has.
+    pub read: &'a dyn Fn(&Path) -> io::Result<Vec<u8>>,
     pub stdout: &'a mut Vec<u8>,
     pub stderr: &'a mut Vec<u8>,
 }
@@ -78,7 +81,7 @@ fn file_check(call: &mut Call<'_>) -> i32 {
     let arguments: Vec<&str> =
         first.split_whitespace().chain(call.args[1..].iter().map(String::as_str)).collect();
     let finished = program(Wording::Llvm, &arguments, |name| match name {
-        Some(name) => std::fs::read(call.cwd.join(name)),
+        Some(name) => (call.read)(&call.cwd.join(name)),
         None => (call.stdin)(),
     });
     call.stdout.extend_from_slice(&finished.stdout);
@@ -128,7 +131,7 @@ fn cat(call: &mut Call<'_>) -> i32 {
         };
     }
     for name in names {
-        match std::fs::read(call.cwd.join(&name)) {
+        match (call.read)(&call.cwd.join(&name)) {
             Ok(bytes) if options.is_empty() => call.stdout.extend_from_slice(&bytes),
             Ok(bytes) => show_nonprinting(&bytes, call.stdout),
             Err(e) => {
@@ -294,10 +297,6 @@ fn unicode_escape(text: &str) -> Result<String, Abort> {
     Ok(out)
 }
 
-fn at(state: &State, name: &str) -> PathBuf {
-    normal(&state.cwd.join(name))
-}
-
 fn mkdir(args: &[String], state: &mut State) -> Result<Ran, Abort> {
     let (options, names) =
         getopt(&args[1..], "p", &[]).map_err(|why| Abort::error(format!("Unsupported: 'mkdir':  {why}")))?;
@@ -306,7 +305,7 @@ fn mkdir(args: &[String], state: &mut State) -> Result<Ran, Abort> {
     }
     let mut ran = Ran::default();
     for name in names {
-        let path = at(state, &name);
+        let path = resolved(&state.cwd, &name);
         if !options.is_empty() {
             std::fs::create_dir_all(&path).map_err(|e| Abort::Exception(os_error(&e, &path)))?;
         } else if let Err(e) = std::fs::create_dir(&path)
@@ -330,7 +329,7 @@ fn rm(args: &[String], state: &mut State) -> Result<Ran, Abort> {
     let recursive = options.iter().any(|(o, _)| o == "-r" || o == "-R");
     let mut ran = Ran::default();
     for name in names {
-        let path = at(state, &name);
+        let path = resolved(&state.cwd, &name);
         if force && !path.exists() {
             continue;
         }
@@ -339,7 +338,7 @@ fn rm(args: &[String], state: &mut State) -> Result<Ran, Abort> {
             let text = format!("Error: {} is a directory\n", path.display());
             ran.stderr.extend_from_slice(text.as_bytes());
             ran.code = 1;
-            continue;
+            // lit complains, and removes it all the same.
         }
         let removed = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
         if let Err(e) = removed {
@@ -354,11 +353,12 @@ fn rm(args: &[String], state: &mut State) -> Result<Ran, Abort> {
 fn umask(args: &[String], state: &mut State) -> Result<Ran, Abort> {
     let [_, text] = args else { return Err(Abort::error("'umask' supports only one argument".to_owned())) };
     let digits = text.strip_prefix("0o").unwrap_or(text);
-    let mask = u32::from_str_radix(digits, 8).map_err(|_| {
+    let mask = i32::from_str_radix(digits, 8).map_err(|_| {
         let shown = runproof_directives::lit::python::repr(text);
         Abort::error(format!("Error: 'umask': invalid literal for int() with base 8: {shown}"))
     })?;
-    state.umask = Some(mask);
+    // A mask of -1 is lit's word for none.
+    state.umask = u32::try_from(mask).ok().map(|mask| mask & 0o777);
     Ok(Ran::default())
 }
 
@@ -367,21 +367,22 @@ fn ulimit(args: &[String], state: &mut State) -> Result<Ran, Abort> {
     let [_, option, text] = args else {
         return Err(Abort::error("'ulimit' requires two arguments".to_owned()));
     };
-    let value: Option<u64> = if text == "unlimited" {
-        None
+    let value = if text == "unlimited" || text == "-1" {
+        Limits::UNLIMITED
     } else {
-        Some(text.parse().map_err(|_| {
+        text.parse().map_err(|_| {
             let shown = runproof_directives::lit::python::repr(text);
             Abort::error(format!("Error: 'ulimit': invalid literal for int() with base 10: {shown}"))
-        })?)
+        })?
     };
-    let kib = value.map(|v| v.saturating_mul(1024));
+    let kib = value.saturating_mul(1024);
     let limits = &mut state.limits;
+    limits.exact = true;
     match option.as_str() {
-        "-v" => limits.memory = kib,
-        "-n" => limits.files = value,
-        "-s" => limits.stack = kib,
-        "-f" => limits.file_size = value,
+        "-v" => limits.memory = Some(kib),
+        "-n" => limits.files = Some(value),
+        "-s" => limits.stack = Some(kib),
+        "-f" => limits.file_size = Some(value),
         _ => return Err(Abort::error(format!("'ulimit' does not support option: {option}"))),
     }
     state.limited = true;

@@ -2,10 +2,11 @@
 
 use super::builtin::Call;
 use super::getopt::getopt;
+use super::hunks::operations;
 use super::redirect::os_error;
-use super::shell::normal;
+use super::shell::resolved;
 use runproof_directives::lit::Pattern;
-use similar::{Algorithm, DiffOp, DiffTag};
+use similar::{DiffOp, DiffTag};
 use std::path::{Path, PathBuf};
 
 #[derive(Default)]
@@ -41,7 +42,7 @@ fn compare(call: &mut Call<'_>) -> Result<bool, String> {
             "-b" => options.space_change = true,
             "-u" => options.unified = true,
             "-r" => options.recursive = true,
-            "-I" => options.ignored = Some(Pattern::new(format!("\\A(?:{value})"))),
+            "-I" => options.ignored = Some(Pattern::new(value)),
             "-U" => {
                 options.unified = true;
                 options.context =
@@ -55,39 +56,44 @@ fn compare(call: &mut Call<'_>) -> Result<bool, String> {
         if old == "-" || new == "-" {
             return Err("Error: cannot recursively compare '-'".to_owned());
         }
-        let place = |name: &String| normal(&call.cwd.join(name));
-        return trees(&options, &place(old), &place(new), call.stdout);
+        let (old, new) = (resolved(call.cwd, old), resolved(call.cwd, new));
+        // lit's own fault: it looks for what is in them.
+        if let Some(file) = [&old, &new].into_iter().find(|path| !path.is_dir()) {
+            return Err(format!("TypeError: '{}' is no directory", file.display()));
+        }
+        return trees(&options, &old, &new, call.stdout);
     }
     let mut read = |name: &String| -> Result<(String, Vec<u8>), String> {
         if name == "-" {
             let bytes = (call.stdin)().map_err(|e| format!("Error: 'diff' command failed, {e}"))?;
             return Ok((name.clone(), bytes));
         }
-        let path = normal(&call.cwd.join(name));
-        Ok((path.display().to_string(), file(&path)?))
+        let path = resolved(call.cwd, name);
+        let bytes = (call.read)(&path).map_err(|e| failed(&e, &path))?;
+        Ok((path.display().to_string(), bytes))
     };
     let (old, new) = (read(old)?, read(new)?);
     files(&options, (&old.0, &old.1), (&new.0, &new.1), call.stdout)
 }
 
 fn file(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|e| format!("Error: 'diff' command failed, {}", os_error(&e, path)))
+    std::fs::read(path).map_err(|e| failed(&e, path))
 }
 
-/// The lines that are compared, and shown.
-fn lines(options: &Options, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+fn failed(error: &std::io::Error, path: &Path) -> String {
+    format!("Error: 'diff' command failed, {}", os_error(error, path))
+}
+
+/// The lines of a text that are compared, and shown.
+fn lines(options: &Options, text: &str) -> Result<Vec<Vec<u8>>, String> {
     let mut lines = Vec::new();
-    for line in bytes.split_inclusive(|b| *b == b'\n') {
-        let Ok(text) = std::str::from_utf8(line) else {
-            lines.push(line.to_vec());
-            continue;
-        };
+    for line in text.split_inclusive('\n') {
         if let Some(ignored) = &options.ignored
-            && ignored.replace(text, "", false)?.is_some()
+            && ignored.matches_start(line)?
         {
             continue;
         }
-        let mut text = text.to_owned();
+        let mut text = line.to_owned();
         if options.strip_cr {
             text = text.replace("\r\n", "\n");
         }
@@ -106,21 +112,29 @@ fn files(
     (new_name, new): (&str, &[u8]),
     out: &mut Vec<u8>,
 ) -> Result<bool, String> {
-    if old == new {
+    // With a pattern every line is tried: it may be none.
+    if old == new && options.ignored.is_none() {
         return Ok(false);
     }
-    let (old, new) = (lines(options, old)?, lines(options, new)?);
-    let ops = similar::capture_diff_slices(Algorithm::Myers, &old, &new);
+    let (old, new, is_unified) = match (std::str::from_utf8(old), std::str::from_utf8(new)) {
+        (Ok(old), Ok(new)) => (lines(options, old)?, lines(options, new)?, options.unified),
+        // One byte that is no text, and both are compared as bytes: unified, and no option counts.
+        _ => {
+            let raw = |bytes: &[u8]| bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+            (raw(old), raw(new), true)
+        }
+    };
+    let ops = operations(&old, &new);
     let changed = ops.iter().any(|op| op.tag() != DiffTag::Equal);
     if !changed {
         return Ok(false);
     }
-    let marks = if options.unified { ["---", "+++"] } else { ["***", "---"] };
+    let marks = if is_unified { ["---", "+++"] } else { ["***", "---"] };
     for (mark, name) in marks.iter().zip([old_name, new_name]) {
         out.extend_from_slice(format!("{mark} {name}\n").as_bytes());
     }
     for group in similar::group_diff_ops(ops, options.context) {
-        if options.unified { unified(&group, &old, &new, out) } else { context(&group, &old, &new, out) }
+        if is_unified { unified(&group, &old, &new, out) } else { context(&group, &old, &new, out) }
     }
     Ok(true)
 }
@@ -284,8 +298,19 @@ mod tests {
         check(&Options { space_change: true, ..Options::default() }, "a  b \n", "a b\n", true);
         check(&Options { space_change: true, ..Options::default() }, "a b\n", "ab\n", false);
         check(&Options { strip_cr: true, ..Options::default() }, "a\r\n", "a\n", true);
-        let ignored = || Options { ignored: Some(Pattern::new("\\A(?:t:)")), ..Options::default() };
+        let ignored = || Options { ignored: Some(Pattern::new("t:")), ..Options::default() };
         check(&ignored(), "t: 1\nx\n", "x\n", true);
         check(&ignored(), "x t: 1\n", "x\n", false);
+        check(&Options { ignored: Some(Pattern::new("t$")), ..Options::default() }, "t\nx\n", "x\n", true);
+        let broken = Options { ignored: Some(Pattern::new("(")), ..Options::default() };
+        assert!(files(&broken, ("a", b"x"), ("b", b"x"), &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_take_all_options_away() {
+        let options = Options { all_space: true, ..Options::default() };
+        let mut out = Vec::new();
+        assert_eq!(files(&options, ("a", b"a b\n\xff\n"), ("b", b"ab\n\xff\n"), &mut out), Ok(true));
+        assert!(out.starts_with(b"--- a\n+++ b\n"), "{}", String::from_utf8_lossy(&out));
     }
 }

@@ -5,7 +5,7 @@ use super::config::{Format, Frozen, Test};
 use super::googletest::{self, How};
 use super::log::{LineRan, Log};
 use super::outcome::{Code, Outcome, Trap};
-use super::shell::{Abort, Shell, State};
+use super::shell::{Abort, Shell, State, real};
 use crate::process::{End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
 use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan, scan_without_script};
@@ -598,29 +598,10 @@ pub fn defaults(list: &mut Vec<Substitution>, source: &Path, tmp: &Path) {
     for (letter, path) in [("s", text(source)), ("S", folder.clone()), ("p", folder), ("t", text(tmp))] {
         put(format!("%{letter}"), &path);
         put(format!("%/{letter}"), &path);
-        let real = real(Path::new(&path));
+        let real = real(Path::new(&path)).to_string_lossy().into_owned();
         put(format!("%{{{letter}:real}}"), &real);
         put(format!("%{{/{letter}:real}}"), &real);
         put(format!("%{{/{letter}:regex_replacement}}"), &path.replace('@', "\\@").replace('&', "\\&"));
         put(format!("%:{letter}"), path.strip_prefix('/').unwrap_or(&path));
-    }
-}
-
-/// A path without symbolic links, as far as it exists.
-fn real(path: &Path) -> String {
-    let mut missing = Vec::new();
-    let mut known = path;
-    loop {
-        if let Ok(found) = known.canonicalize() {
-            let full = missing.iter().rev().fold(found, |all: PathBuf, part| all.join(part));
-            return full.to_string_lossy().into_owned();
-        }
-        match (known.parent(), known.file_name()) {
-            (Some(parent), Some(name)) => {
-                missing.push(name);
-                known = parent;
-            }
-            _ => return path.to_string_lossy().into_owned(),
-        }
     }
 }

@@ -11,10 +11,13 @@ pub(super) fn getopt(words: &[String], short: &str, long: &[&str]) -> Result<Par
         if word == "--" {
             rest.extend(words.by_ref().cloned());
         } else if let Some(name) = word.strip_prefix("--") {
-            let name = name.split_once('=').map_or(name, |(n, _)| n);
+            let (name, value) = name.split_once('=').map_or((name, None), |(n, v)| (n, Some(v)));
             let mut found = long.iter().filter(|l| l.starts_with(name));
             let exact = long.iter().find(|l| **l == name);
             match (exact, found.next(), found.next()) {
+                (Some(one), ..) | (None, Some(one), None) if value.is_some() => {
+                    return Err(format!("option --{one} must not have an argument"));
+                }
                 (Some(one), ..) | (None, Some(one), None) => {
                     options.push((format!("--{one}"), String::new()));
                 }
@@ -62,6 +65,7 @@ mod tests {
         check("-w a -rI x b", "-w -r -Ix | a b");
         check("-Ix - -- -w", "-Ix | - -w");
         check("--strip a", "--strip-cr | a");
+        check("--strip-cr=a", "option --strip-cr must not have an argument");
         check("-q", "option -q not recognized");
         check("-I", "option -I requires argument");
         check("--nope", "option --nope not recognized");

@@ -14,6 +14,7 @@ pub mod export;
 pub mod frozen_suite;
 mod getopt;
 pub mod googletest;
+mod hunks;
 mod libtest;
 mod log;
 mod outcome;

@@ -4,7 +4,8 @@
 use super::builtin::{self, Builtin, Call, StateBuiltin};
 use super::outcome::Trap;
 use super::readfile;
-use super::redirect::{Opened, Streams, Target, redirect};
+use super::readfile::{contents, open_to_read};
+use super::redirect::{Opened, Streams, Target, os_error, redirect};
 use super::shell::{Abort, Ran, Shell, State, glob, normal, patience, shown};
 use crate::process::{Capture, End, Interrupt, Limits, Running, Scope};
 use runproof_directives::lit::python::repr;
@@ -13,13 +14,17 @@ use runproof_records::record::Exit;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a pipe takes without a reader: 16 pages on Linux and macOS.
-const PIPE_ROOM: usize = 1 << 16;
+/// Why nobody knows all that a command wrote.
+const STILL_HELD: &str = "half a minute after the command's end a process still holds an output of it, or writes to a pipe that nobody reads";
+
+/// What a pipe takes at least without a reader. Many have 16 pages; one that is made when its user has many has one.
+const PIPE_ROOM: usize = 1 << 12;
 
 /// A command made ready.
 struct Stage {
@@ -87,6 +92,8 @@ pub(super) fn run(shell: &mut Shell<'_>, commands: &[Command]) -> Result<i32, Ab
         match prepare(shell, command, commands.len(), &mut opened) {
             Ok(Prepared::Stage(stage)) => stages.push(stage),
             Ok(Prepared::Ended(ran)) => {
+                // An `env` without a command, behind others: they have been started.
+                execute(shell, &mut stages, &opened)?;
                 let code = ran.code;
                 shell.log.ran(ran);
                 return Ok(code);
@@ -207,8 +214,20 @@ fn prepare(
     }
     let streams = redirect(&command.redirects, &shell.state, opened)?;
     let mut env = own_env.map_or_else(|| Arc::clone(&shell.state.env), Arc::new);
+    // A limit or a mask is for processes; `cat` and `diff` are lit's own. Who writes to a pipe by name waits for its reader.
+    let cwd = &shell.state.cwd;
+    let is_pipe = |word: &Word| cwd.join(word.text()).metadata().is_ok_and(|m| m.file_type().is_fifo());
+    let as_program = match &*name {
+        "cat" => rest.iter().any(is_pipe),
+        "diff" => false,
+        _ => shell.state.limited || shell.state.umask.is_some(),
+    };
     let runner = match builtin::of_name(&name) {
-        Some(builtin) => Runner::Builtin(builtin),
+        Some(builtin) => {
+            search_path(&env, &shell.state)?;
+            let program = if as_program { find(&name, &env, &shell.state).ok() } else { None };
+            program.map_or(Runner::Builtin(builtin), Runner::Program)
+        }
         None => Runner::Program(find(&name, &env, &shell.state)?),
     };
     if crash {
@@ -294,11 +313,16 @@ fn change(
     if let Target::File(index) = streams.stdout {
         let text = std::mem::take(&mut ran.stdout);
         let file = &opened[index];
-        (&file.file)
-            .write_all(&text)
-            .map_err(|e| Abort::Exception(super::redirect::os_error(&e, &file.path)))?;
+        (&file.file).write_all(&text).map_err(|e| Abort::Exception(os_error(&e, &file.path)))?;
     }
     Ok(ran)
+}
+
+/// Where programs are looked for; an empty `PATH` stands for the usual places.
+fn search_path<'e>(env: &'e BTreeMap<String, String>, state: &'e State) -> Result<&'e str, Abort> {
+    let path = env.get("PATH").or_else(|| state.env.get("PATH"));
+    let path = path.ok_or_else(|| Abort::Exception("KeyError: 'PATH'".to_owned()))?;
+    Ok(if path.is_empty() { "/bin:/usr/bin" } else { path })
 }
 
 /// The executable of this name.
@@ -309,11 +333,10 @@ fn find(name: &str, env: &BTreeMap<String, String>, state: &State) -> Result<Pat
             return Ok(path);
         }
     }
+    let path = search_path(env, state)?;
     if name.starts_with('/') && Path::new(name).is_file() {
         return Ok(normal(Path::new(name)));
     }
-    let path = env.get("PATH").or_else(|| state.env.get("PATH")).map_or("", String::as_str);
-    let path = if path.is_empty() { "/bin:/usr/bin" } else { path };
     let here = std::env::current_dir().unwrap_or_default();
     path.split(':')
         .map(|folder| here.join(folder).join(name))
@@ -351,13 +374,19 @@ fn clone(file: &File) -> Result<File, Abort> {
 
 /// Runs a command that is built in.
 fn inside(
-    shell: &Shell<'_>,
+    shell: &mut Shell<'_>,
     stage: &Stage,
     last: bool,
     input: Input,
     opened: &[Opened],
 ) -> Result<(Done, Input), Abort> {
     let Runner::Builtin(builtin) = stage.runner else { return Ok((Done::default(), Input::Null)) };
+    // As a process that starts there does.
+    std::fs::metadata(shell.state.cwd.join(".")).map_err(|e| {
+        let why = os_error(&e, &shell.state.cwd);
+        Abort::error(format!("Could not create process ({}) due to {why}", stage.args[0]))
+    })?;
+    let patience = shell.patience();
     let input = match stage.streams.stdin {
         Some(index) => Input::File(clone(&opened[index].file)?),
         None => input,
@@ -368,9 +397,7 @@ fn inside(
         match read.take().unwrap_or_default() {
             Input::Null => {}
             Input::Bytes(all) => bytes = all,
-            Input::File(mut file) => {
-                file.read_to_end(&mut bytes)?;
-            }
+            Input::File(file) => bytes = contents(file, &patience)?,
             Input::Pipe(mut pipe) => {
                 pipe.read_to_end(&mut bytes)?;
             }
@@ -383,9 +410,15 @@ fn inside(
         cwd: &shell.state.cwd,
         env: &stage.env,
         stdin: &mut stdin,
+        read: &|path| contents(open_to_read(path)?, &patience),
         stdout: &mut out,
         stderr: &mut err,
     });
+    if shell.interrupt.is_raised() {
+        return Err(Abort::Interrupted);
+    }
+    // What cannot end, a pipe by name that nobody writes to, has used up the time.
+    shell.is_over();
     let mut done = Done { status, ..Done::default() };
     let mut next = Input::Null;
     let write = |index: usize, bytes: &[u8]| {
@@ -447,8 +480,7 @@ fn programs(
                 held.map(|(done, next)| (done.into_iter().map(|d| Done { status: -9, ..d }).collect(), next))
             } else if captures.iter().any(Capture::is_open) {
                 // lit would wait on; a part of an output must not be taken for all of it.
-                let why = "a process that outlived its command still holds the command's output";
-                Err(Abort::Exception(why.to_owned()))
+                Err(Abort::Exception(STILL_HELD.to_owned()))
             } else {
                 collect(shell, &stages[from..to], &running, started, captures, to == stages.len())
             }
@@ -493,6 +525,7 @@ fn start_all(
                 _ => {
                     let writer = if piped {
                         let (reader, writer) = io::pipe()?;
+                        captures.push(Capture::left_over(reader.try_clone()?, at + 1 - from));
                         next = Input::Pipe(reader);
                         writer
                     } else {
@@ -512,6 +545,7 @@ fn start_all(
                 // Standard output goes to a file: the next command reads standard error.
                 Target::Stdout if piped => {
                     let (reader, writer) = io::pipe()?;
+                    captures.push(Capture::left_over(reader.try_clone()?, at + 1 - from));
                     next = Input::Pipe(reader);
                     writer.into()
                 }
@@ -673,6 +707,9 @@ pub(super) fn program(program: &Program<'_>) -> io::Result<ProgramDone> {
     let patience = patience(program.limit.map(|l| (Instant::now() + l, l)), program.interrupt);
     let end = scope.wait_reading(&mut running, &mut captures, &patience);
     scope.sweep(end != End::Ended);
+    if end == End::Ended && captures.iter().any(Capture::is_open) {
+        return Err(io::Error::other(STILL_HELD));
+    }
     let [out, err] = captures;
     let status = status(&running[0].exit(), false);
     Ok(ProgramDone { status, end, stdout: out.bytes, stderr: err.bytes })

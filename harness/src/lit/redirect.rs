@@ -110,7 +110,7 @@ pub(super) fn redirect(
             _ => word.to_owned(),
         };
         let path = state.cwd.join(name);
-        let file = open(&path, mode, state.umask).map_err(|e| Abort::Exception(os_error(&e, &path)))?;
+        let file = open(&path, mode).map_err(|e| Abort::Exception(os_error(&e, &path)))?;
         opened.push(Opened { name: word.to_owned(), path, written: mode != Mode::Read, file });
         known.push((place, opened.len() - 1));
         Ok(opened.len() - 1)
@@ -126,22 +126,26 @@ pub(super) fn redirect(
     let stderr = match slots[2] {
         Slot::Named(place, mode) => Target::File(file(place, mode)?),
         Slot::Stdout => Target::Stdout,
-        Slot::Stderr => Target::Reader,
-        Slot::Stdin => return Err(Abort::Exception("standard error cannot go to standard input".to_owned())),
+        // `2>&0`: what stands for standard input is a pipe, and so is what it makes.
+        Slot::Stderr | Slot::Stdin => Target::Reader,
     };
     Ok(Streams { stdin, stdout, stderr })
 }
 
-fn open(path: &Path, mode: Mode, umask: Option<u32>) -> std::io::Result<File> {
+/// lit opens files with its own mask: `umask` is for what commands make.
+fn open(path: &Path, mode: Mode) -> std::io::Result<File> {
     let mut options = File::options();
     match mode {
         Mode::Read => options.read(true),
         Mode::Write => options.write(true).create(true).truncate(true),
         Mode::Append => options.append(true).create(true),
     };
-    // lit opens files with its own mask: `umask` is for what commands make.
-    let _ = umask;
-    options.open(path)
+    let file = options.open(path)?;
+    // Python opens no folder, where the system does.
+    if mode == Mode::Read && file.metadata()?.is_dir() {
+        return Err(rustix::io::Errno::ISDIR.into());
+    }
+    Ok(file)
 }
 
 /// An error of the system in Python's words.

@@ -6,7 +6,7 @@ use super::{pipeline, readfile};
 use crate::process::{Interrupt, Limits, Patience, Scope};
 use runproof_directives::lit::shell::{Command, Join, Line, Word};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,16 +26,54 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn change_folder(&mut self, folder: &str) {
-        self.cwd = normal(&self.cwd.join(folder));
+        self.cwd = resolved(&self.cwd, folder);
         if !self.cwd.is_dir() {
             self.traps.insert(Trap::CdNowhere);
         }
     }
 }
 
+/// A name as lit's builtins take it: one that is absolute as it stands, another one without links.
+pub(super) fn resolved(cwd: &Path, name: &str) -> PathBuf {
+    if name.starts_with('/') { PathBuf::from(name) } else { real(&cwd.join(name)) }
+}
+
+/// Links that are followed before a path is taken as it is.
+const LINKS: u32 = 40;
+
+/// A path without symbolic links, as far as it exists.
+pub(super) fn real(path: &Path) -> PathBuf {
+    followed(path, LINKS)
+}
+
+fn followed(path: &Path, links: u32) -> PathBuf {
+    let mut missing: Vec<Component<'_>> = Vec::new();
+    let mut known = path;
+    loop {
+        if let Ok(mut full) = known.canonicalize() {
+            for part in missing.iter().rev() {
+                match part {
+                    Component::ParentDir => drop(full.pop()),
+                    part => full.push(part),
+                }
+            }
+            return full;
+        }
+        // A link that leads nowhere is followed as far as it says.
+        if let (Ok(target), true) = (known.read_link(), links > 0) {
+            let there = known.parent().unwrap_or(known).join(target);
+            return followed(&there.join(missing.iter().rev().collect::<PathBuf>()), links - 1);
+        }
+        let (Some(parent), Some(part)) = (known.parent(), known.components().next_back()) else {
+            return normal(path);
+        };
+        missing.push(part);
+        known = parent;
+    }
+}
+
 /// A path without `.` and `..`, by its text alone.
 pub(super) fn normal(path: &Path) -> PathBuf {
-    use std::path::Component;
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
@@ -123,7 +161,7 @@ impl Shell<'_> {
     }
 
     /// Whether the limit was reached; from then on nothing is started.
-    fn is_over(&mut self) -> bool {
+    pub(super) fn is_over(&mut self) -> bool {
         self.timed_out |= self.deadline.is_some_and(|(at, _)| Instant::now() >= at);
         self.timed_out
     }
@@ -181,12 +219,11 @@ pub(super) fn shown(command: &Command) -> Vec<String> {
 /// What a word stands for: itself, or the files that match it, or itself when none does.
 pub(super) fn glob(word: &Word, cwd: &Path) -> Result<Vec<String>, Abort> {
     let Word::Glob(pattern) = word else { return Ok(vec![word.text().to_owned()]) };
-    let full = cwd.join(pattern);
-    // A folder whose name has pattern characters is no pattern.
-    let full = match cwd.to_str() {
-        Some(folder) if !pattern.starts_with('/') => format!("{}/{pattern}", glob::Pattern::escape(folder)),
-        _ => full.to_string_lossy().into_owned(),
-    };
+    // The folder's own name is a pattern, too: lit's rule. Two stars are one.
+    let mut full = cwd.join(pattern).to_string_lossy().into_owned();
+    while full.contains("**") {
+        full = full.replace("**", "*");
+    }
     let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
     let Ok(paths) = glob::glob_with(&full, options) else { return Ok(vec![pattern.clone()]) };
     let mut found: Vec<String> = paths.flatten().map(|p| p.to_string_lossy().into_owned()).collect();

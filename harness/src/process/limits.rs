@@ -19,9 +19,15 @@ pub struct Limits {
     pub file_size: Option<u64>,
     /// File mode mask.
     pub umask: Option<u32>,
+    /// Values are set as they are, soft and hard, [`Self::UNLIMITED`] among them; one that the system refuses ends the child with
+    /// status 1 before its program begins. Otherwise only soft limits are set, and none above the hard one.
+    pub exact: bool,
 }
 
 impl Limits {
+    /// No limit, where [`Self::exact`] holds.
+    pub const UNLIMITED: u64 = u64::MAX;
+
     /// Those that are asked for, soft and hard.
     pub(super) fn resources(&self) -> Vec<(Resource, Rlimit)> {
         let set = [
@@ -33,6 +39,10 @@ impl Limits {
         ];
         let set = set.into_iter().filter_map(|(resource, value)| {
             let value = value?;
+            if self.exact {
+                let value = Some(value).filter(|value| *value != Self::UNLIMITED);
+                return Some((resource, Rlimit { current: value, maximum: value }));
+            }
             let hard = rustix::process::getrlimit(resource).maximum;
             // Raising a hard limit is not ours to do; the value asked for is cut to it.
             let value = hard.map_or(value, |hard| hard.min(value));

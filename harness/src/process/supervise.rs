@@ -110,6 +110,10 @@ pub struct Capture {
     pipe: Option<PipeReader>,
     /// What came so far.
     pub bytes: Vec<u8>,
+    /// The process that reads the pipe; what it leaves is read, and kept nowhere.
+    reader: Option<usize>,
+    /// Nobody waited for its end.
+    given_up: bool,
 }
 
 impl Capture {
@@ -119,22 +123,40 @@ impl Capture {
     /// When the pipe cannot be read without waiting.
     pub fn new(pipe: PipeReader) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
-        Ok(Self { pipe: Some(pipe), bytes: Vec::new() })
+        Ok(Self { pipe: Some(pipe), bytes: Vec::new(), reader: None, given_up: false })
+    }
+
+    /// Of a pipe between two processes, so that a writer whose reader has ended early writes on to its own end. `reader` is that
+    /// process's place among those that are waited for.
+    pub fn left_over(pipe: PipeReader, reader: usize) -> Self {
+        Self { pipe: Some(pipe), bytes: Vec::new(), reader: Some(reader), given_up: false }
     }
 
     /// Whether somebody may still write: what came is not all.
     pub fn is_open(&self) -> bool {
-        self.pipe.is_some()
+        self.pipe.is_some() || self.given_up
+    }
+
+    /// The pipe, when it may be read.
+    fn readable(&self, ended: &[bool]) -> Option<&PipeReader> {
+        self.pipe.as_ref().filter(|_| self.reader.is_none_or(|reader| ended[reader]))
     }
 
     /// Takes what is there.
-    fn drain(&mut self) {
+    fn drain(&mut self, ended: &[bool]) {
+        if let (Some(pipe), Some(_)) = (self.readable(ended), self.reader) {
+            // Only now: the reader had the same description of the pipe, and must not find it so.
+            let _ = rustix::io::ioctl_fionbio(pipe, true);
+        } else if self.reader.is_some() {
+            return;
+        }
         while let Some(pipe) = &mut self.pipe {
             self.bytes.reserve(1 << 16);
             let from = self.bytes.len();
             self.bytes.resize(self.bytes.capacity(), 0);
             let read = pipe.read(&mut self.bytes[from..]);
-            self.bytes.truncate(from + *read.as_ref().unwrap_or(&0));
+            let kept = if self.reader.is_some() { 0 } else { *read.as_ref().unwrap_or(&0) };
+            self.bytes.truncate(from + kept);
             match read {
                 Ok(0) => self.pipe = None,
                 Ok(_) => {}
@@ -318,13 +340,25 @@ fn wait_until(
     let mut pause = Duration::from_millis(1);
     let mut lingers: Option<Instant> = None;
     loop {
-        let open: Vec<&Running> = running.iter().filter(|r| !r.has_ended()).collect();
+        let ended: Vec<bool> = running.iter().map(Running::has_ended).collect();
+        let open: Vec<&Running> = running.iter().zip(&ended).filter(|(_, e)| !**e).map(|(r, _)| r).collect();
         // After the look at the processes: what one wrote before its end is in the pipe by then.
-        captures.iter_mut().for_each(Capture::drain);
-        if open.is_empty() {
+        captures.iter_mut().for_each(|capture| capture.drain(&ended));
+        if open.is_empty() && captures.iter().all(|c| c.pipe.is_none()) {
+            return End::Ended;
+        }
+        // What is left has nobody who reads it: not for ever.
+        if ended.last().is_none_or(|last| *last)
+            && (open.is_empty() || captures.iter().any(|c| c.reader.is_some()))
+        {
             let until = *lingers.get_or_insert_with(|| Instant::now() + LINGER);
-            if captures.iter().all(|c| c.pipe.is_none()) || Instant::now() >= until {
-                return End::Ended;
+            if Instant::now() >= until {
+                if open.is_empty() {
+                    return End::Ended;
+                }
+                for capture in captures.iter_mut().filter(|c| c.reader.is_some() && c.pipe.is_some()) {
+                    (capture.pipe, capture.given_up) = (None, true);
+                }
             }
         }
         if interrupt.is_some_and(Interrupt::is_raised) {
@@ -337,9 +371,9 @@ fn wait_until(
         let mut fds: Vec<PollFd<'_>> =
             open.iter().filter_map(|r| r.pidfd.as_ref()).map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         let wakes = fds.len() == open.len() && !open.is_empty();
-        fds.extend(captures.iter().filter_map(|c| c.pipe.as_ref()).map(|p| PollFd::new(p, PollFlags::IN)));
+        fds.extend(captures.iter().filter_map(|c| c.readable(&ended)).map(|p| PollFd::new(p, PollFlags::IN)));
         fds.extend(interrupt.map(Interrupt::poll_fd));
-        let timeout = if wakes { left } else { left.min(pause) };
+        let timeout = if wakes && lingers.is_none() { left } else { left.min(pause) };
         pause = (pause * 2).min(PAUSE);
         poll_for(&mut fds, timeout);
     }
