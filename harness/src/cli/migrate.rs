@@ -281,9 +281,10 @@ mod tests {
         let frozen = Frozen { suffixes: BTreeSet::from([".ll".to_owned()]), ..Frozen::default() };
         let answer: Answer = serde_json::from_value(serde_json::json!({
             "version": "23.1.5",
-            "suites": [{ "name": "a \"b\"", "source_root": "/s", "exec_root": "/x", "file": "/x/lit.site.cfg.py" }],
+            "suites": [{ "name": "a \"b\"", "source_root": "/s", "exec_root": "/x", "file": "/x/lit.site.cfg.py", "whole": true }],
             "configs": [frozen, Frozen { unsupported: true, ..frozen.clone() }],
             "tests": [[0, "a.ll", 0]],
+            "marks": {},
             "folders": [[0, "", 0], [0, "arm", 1], [0, "arm/inner", 1], [0, "other", 0]],
             "groups": {}, "coverage": false, "warnings": 0, "errors": 0,
         }))

@@ -16,7 +16,7 @@ use std::io::{self, PipeReader, PipeWriter, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a pipe takes without a reader: 16 pages on Linux and macOS.
 const PIPE_ROOM: usize = 1 << 16;
@@ -670,7 +670,8 @@ pub(super) fn program(program: &Program<'_>) -> io::Result<ProgramDone> {
     // The writers are in it: they must be closed here.
     drop(process);
     let mut running = [running];
-    let patience = patience(program.limit.map(|l| (Instant::now() + l, l)), program.interrupt);
+    let patience =
+        patience(program.limit.map(|l| (crate::process::Deadline::after(l).at, l)), program.interrupt);
     let end = scope.wait_reading(&mut running, &mut captures, &patience);
     scope.sweep(end != End::Ended);
     let [out, err] = captures;
