@@ -11,6 +11,9 @@ use std::process::Command;
 
 const CONFIG: &str = "[suite]\nname = \"s\"\ndialect = \"lit\"\n[lit.config]\nsuffixes = [\".t\"]\n";
 
+/// Lines go to a real shell.
+const EXTERNAL: &str = "format = { kind = \"shell\", external = true }\n";
+
 fn suite(files: &[(&str, &str)]) -> Bed {
     let bed = Bed::empty();
     bed.write("runproof.toml", CONFIG.as_bytes());
@@ -241,7 +244,8 @@ fn flags_of_a_substitutions_name_count() {
     let bed = Bed::empty();
     bed.write(
         "lit.cfg",
-        b"import lit.formats, re\nconfig.name = 'p'\nconfig.suffixes = ['.t']\nconfig.test_format = lit.formats.ShTest()\n\
+        b"import lit.formats, re\nconfig.name = 'p'\nconfig.suffixes = ['.t']\n\
+          config.test_format = lit.formats.ShTest()\n\
           config.substitutions.append((re.compile('FOOBAR', re.I), 'true'))\n\
           config.substitutions.append(('(?i)BAZQUX', 'true'))\n",
     );
@@ -294,13 +298,14 @@ fn executable(bed: &Bed, name: &str, text: &str) {
 #[test]
 fn a_program_that_is_a_test_has_lits_own_environment() {
     let bed = Bed::empty();
-    let config = "[suite]\nname = \"s\"\ndialect = \"lit\"\n[lit.config]\nsuffixes = [\".sh\"]\nformat = { kind = \"executable\" }\n\
-        environment = { OWN = \"1\" }\n";
+    let config =
+        CONFIG.replace(".t", ".sh") + "format = { kind = \"executable\" }\nenvironment = { OWN = \"1\" }\n";
     bed.write("runproof.toml", config.as_bytes());
     executable(
         &bed,
         "a.sh",
-        "#!/bin/sh\ntest \"$OUTER\" = 1 -a -z \"$OWN\" -a -d \"$TMPDIR\" && case $TMPDIR in */lit-tmp-*) ;; *) exit 1;; esac\n",
+        "#!/bin/sh\ntest \"$OUTER\" = 1 -a -z \"$OWN\" -a -d \"$TMPDIR\" &&\n\
+         case $TMPDIR in */lit-tmp-*) ;; *) exit 1;; esac\n",
     );
     let ran = bed.command(&["lit", "."]).env("OUTER", "1").output().map(|o| bed.outcome(&o)).unwrap();
     ran.check(0, &["PASS: s :: a.sh"]);
@@ -308,10 +313,8 @@ fn a_program_that_is_a_test_has_lits_own_environment() {
 
 #[test]
 fn bash_is_looked_for_where_lit_looks() {
-    let bed = Bed::empty();
-    let config = "[suite]\nname = \"s\"\ndialect = \"lit\"\n[lit.config]\nsuffixes = [\".t\"]\nformat = { kind = \"shell\", external = true }\n";
-    bed.write("runproof.toml", config.as_bytes());
-    bed.write("a.t", b"RUN: true\n");
+    let bed = suite(&[("a.t", "RUN: true\n")]);
+    bed.write("runproof.toml", format!("{CONFIG}{EXTERNAL}").as_bytes());
     executable(&bed, "bin/bash", "#!/bin/sh\necho not the system\nexit 1\n");
     lit(&bed, &["-v", "--path=bin"]).check(1, &["not the system"]);
     let path = std::env::join_paths([bed.root.join("bin"), "/bin".into(), "/usr/bin".into()]).unwrap();
@@ -374,7 +377,6 @@ fn the_largest_numbers_are_numbers() {
     for option in ["--timeout", "--max-time"] {
         lit(&bed, &[option, &largest]).check(0, &["PASS: s :: a.t"]);
     }
-    let config = format!("{CONFIG}format = {{ kind = \"shell\", external = true }}\n");
-    bed.write("runproof.toml", config.as_bytes());
+    bed.write("runproof.toml", format!("{CONFIG}{EXTERNAL}").as_bytes());
     lit(&bed, &["--timeout", &largest]).check(0, &["PASS: s :: a.t"]);
 }

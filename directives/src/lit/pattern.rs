@@ -196,7 +196,7 @@ fn quantifier_ends(text: &str, at: usize) -> bool {
 }
 
 /// The longest text that every match contains, and whether it is the whole pattern. Groups, sets and what is repeated do not
-/// count; with an alternative outside of groups nothing does, nor with flags, under which a letter may stand for others.
+/// count; with an alternative outside of groups nothing does, nor with flags: a letter may then stand for others.
 fn needle(text: &str) -> (String, bool) {
     let (mut best, mut run) = (String::new(), String::new());
     let mut plain = true;

@@ -42,7 +42,7 @@ pub fn run(args: &MigrateArgs) -> Result<Status, Failed> {
         .filter(|path| !path.exists())
         .map(|path| {
             Problem::new("no-suite", format!("`{}` cannot be found", path.display()))
-                .help("name the folder of a suite: the one with a `lit.cfg` or `lit.site.cfg.py`, or one above several")
+                .help("name the folder of a suite: the one with a `lit.cfg` or `lit.site.cfg.py`")
         })
         .collect();
     if !absent.is_empty() {
@@ -82,7 +82,8 @@ pub fn run(args: &MigrateArgs) -> Result<Status, Failed> {
         let update = update(&answer, number, home, &text(&answer, number, &section, false)?, &known, accept)?;
         let Update { new, kept, gone, .. } = update;
         report.push_str(&format!(
-            "{}: {} tests, {} configurations of folders, {} known findings\n  {}\n  {}: {new} new, {kept} kept, {gone} gone\n",
+            "{}: {} tests, {} configurations of folders, {} known findings\n  {}\n  \
+             {}: {new} new, {kept} kept, {gone} gone\n",
             answer.suites[number].info.name,
             answer.tests.iter().filter(|(s, ..)| *s == number).count(),
             section.folder.len() + 1,
@@ -111,7 +112,7 @@ fn not_moved(answer: &Answer) -> String {
     });
     let marked = answer.marks.keys().next().and_then(|index| answer.tests.get(*index)).map(|(_, path, _)| {
         let count = answer.marks.len();
-        format!("not moved: the conditions that a format of the suite's own gives to {count} tests, `{path}` among them\n")
+        format!("not moved: conditions that a format of the suite's own gives to {count} tests, `{path}` among them\n")
     });
     python.into_iter().chain(marked).collect()
 }
@@ -144,8 +145,8 @@ fn occupied(home: &Path) -> Option<Problem> {
     })
 }
 
-/// Writes all files, or none when one of them has no place. Should putting them in their places fail halfway, the problem names those
-/// that are there.
+/// Writes all files, or none when one of them has no room. Should putting them in their places fail halfway, the
+/// problem names those that are there.
 fn write(files: &[(PathBuf, String)]) -> Result<(), Problem> {
     let failed = |path: &Path, e: &std::io::Error, changed: &[String]| {
         let changed = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
@@ -352,7 +353,10 @@ mod tests {
         let frozen = Frozen { suffixes: BTreeSet::from([".ll".to_owned()]), ..Frozen::default() };
         let answer: Answer = serde_json::from_value(serde_json::json!({
             "version": "23.1.5",
-            "suites": [{ "name": "a \"b\"", "source_root": "/s", "exec_root": "/x", "file": "/x/lit.site.cfg.py", "whole": true }],
+            "suites": [{
+                "name": "a \"b\"", "source_root": "/s", "exec_root": "/x",
+                "file": "/x/lit.site.cfg.py", "whole": true,
+            }],
             "configs": [frozen, Frozen { unsupported: true, ..frozen.clone() }],
             "tests": [[0, "a.ll", 0]],
             "marks": {},

@@ -142,7 +142,7 @@ fn plain(test: &Test, ran: Result<Outcome, Abort>) -> Option<Outcome> {
     })
 }
 
-/// A program that passes by its exit status. lit starts it as any program: its environment is lit's own, not the suite's.
+/// A program that passes by its exit status. Its environment is lit's own, not the suite's.
 fn executable(test: &Test, number: usize, context: &Context) -> Result<Outcome, Abort> {
     if test.config.frozen.unsupported {
         return Ok(Outcome::new(Code::Unsupported, ""));
@@ -578,7 +578,7 @@ pub fn retries(file: &LitFile, test: &Test) -> u32 {
     file.retries.or(test.marks.retries).or(test.config.frozen.retries).unwrap_or(0)
 }
 
-/// The shell that lit hands scripts to: of the folders put before PATH, or the system's when there are none, then of PATH.
+/// The shell that lit hands scripts to. The folders put before PATH come first, or the system's when there are none.
 fn bash(folders: &[PathBuf]) -> PathBuf {
     let first = match folders {
         [] => vec![PathBuf::from("/bin"), PathBuf::from("/usr/bin")],

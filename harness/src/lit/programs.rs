@@ -138,8 +138,8 @@ fn find(suite: &SuiteInfo, folder: &str, format: &Format) -> Vec<Found> {
     found
 }
 
-/// Names of the files of a folder, sorted, without hidden ones. One that is not UTF-8 becomes a name that no file has: what cannot be
-/// started is told, and what is left out is not.
+/// Names of the files of a folder, sorted, without hidden ones. One that is not UTF-8 becomes a name that no file has:
+/// what cannot be started is told, and what is left out is not.
 fn files(place: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
     let mut names: Vec<String> = entries

@@ -239,8 +239,11 @@ fn with_lit(arguments: &[OsString], quiet: bool) -> Result<Output, NoAnswer> {
         }
     }
     let why = if tried.is_empty() { "no Python is on PATH".to_owned() } else { tried.join("; ") };
-    let problem = Problem::new("lit-missing", format!("this suite's configuration is Python, and no lit is there to read it: {why}"))
-        .help("install lit (`pip install lit`), name its Python with RUNPROOF_PYTHON, or move the suite over with `runproof migrate` where lit is installed");
+    let text = format!("this suite's configuration is Python, and no lit is there to read it: {why}");
+    let problem = Problem::new("lit-missing", text).help(
+        "install lit (`pip install lit`), name its Python with RUNPROOF_PYTHON, or move the suite over with \
+         `runproof migrate` where lit is installed",
+    );
     Err(NoAnswer::Problems(vec![problem]))
 }
 

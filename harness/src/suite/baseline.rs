@@ -87,8 +87,9 @@ impl Baseline {
         Self { source: Source::new("baseline", format!("{HEADING}\n")), entries: BTreeMap::new() }
     }
 
-    /// Written again for everything that was found, known or not. Lines of what is still found stay as they are, with their reasons and
-    /// review dates, and those of what is gone are left out. What is new is added when a reason and a review date are given for it.
+    /// Written again for everything that was found, known or not. Lines of what is still found stay, with their reasons
+    /// and review dates, and those of what is gone are left out. What is new is added when a reason and a review date
+    /// are given for it.
     pub fn updated<'f>(
         &self,
         found: impl Iterator<Item = (&'f Source, &'f [Finding])>,
@@ -174,8 +175,8 @@ impl Baseline {
     }
 }
 
-/// A baseline that was written again, and how many of its lines are new, kept and gone. What is found more often than before is kept
-/// and new.
+/// A baseline that was written again, and how many of its lines are new, kept and gone. What is found more often than
+/// before is kept and new.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     /// Its content.
