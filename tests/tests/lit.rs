@@ -11,6 +11,9 @@ use std::process::Command;
 
 const CONFIG: &str = "[suite]\nname = \"s\"\ndialect = \"lit\"\n[lit.config]\nsuffixes = [\".t\"]\n";
 
+/// Lines go to a real shell.
+const EXTERNAL: &str = "format = { kind = \"shell\", external = true }\n";
+
 fn suite(files: &[(&str, &str)]) -> Bed {
     let bed = Bed::empty();
     bed.write("runproof.toml", CONFIG.as_bytes());
@@ -203,13 +206,7 @@ fn cases_of_googletests_programs_stand_for_themselves() {
     }
     let bed = Bed::empty();
     bed.write("lit.cfg", b"import lit.formats\nconfig.name = 'g'\nconfig.test_format = lit.formats.GoogleTest('bin', 'Tests')\n");
-    bed.write("bin/OwnTests", GTEST.as_bytes());
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let program = bed.root.join("bin/OwnTests");
-        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
+    executable(&bed, "bin/OwnTests", GTEST);
     let ran = lit(&bed, &["-v", "--no-gtest-sharding", "--output=out.json"]);
     ran.check(1, &["FAIL: g :: bin/OwnTests (1 of 1)", "--gtest_filter=S.bad\n--\nnoise\n\nit is bad\n"]);
     ran.check(1, &["Failed Tests (1):\n  g :: S/bad\n", "Skipped: 1", "Passed : 1", "Failed : 1"]);
@@ -237,4 +234,149 @@ fn configuration_in_python_is_asked_of_lit() {
     let ran = lit(&bed, &["-a", "-Dsaid=word"]);
     ran.check(1, &["PASS: p :: a.t", "# | word", "note: read", "UNRESOLVED: p :: python/b.t"]);
     ran.check(1, &["Tests of the format `Other` are run by Python code of their suite"]);
+}
+
+#[test]
+fn flags_of_a_substitutions_name_count() {
+    if !has_python_lit() {
+        return;
+    }
+    let bed = Bed::empty();
+    bed.write(
+        "lit.cfg",
+        b"import lit.formats, re\nconfig.name = 'p'\nconfig.suffixes = ['.t']\n\
+          config.test_format = lit.formats.ShTest()\n\
+          config.substitutions.append((re.compile('FOOBAR', re.I), 'true'))\n\
+          config.substitutions.append(('(?i)BAZQUX', 'true'))\n",
+    );
+    bed.write("a.t", b"RUN: foobar\nRUN: BazQux\n");
+    lit(&bed, &["-v"]).check(0, &["PASS: p :: a.t"]);
+    bed.run(&["migrate", "."]).check(0, &["1 of 1 tests agree"]);
+}
+
+#[cfg(target_os = "linux")]
+fn odd(bed: &Bed, folder: &str) {
+    use std::os::unix::ffi::OsStrExt as _;
+    let name = std::ffi::OsStr::from_bytes(b"b\xff");
+    let place = bed.root.join(folder);
+    std::fs::create_dir_all(place.join(name)).unwrap();
+    std::fs::write(place.join(name).join("in.t"), "RUN: false\n").unwrap();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_test_whose_name_is_not_utf_8_is_refused_and_not_left_out() {
+    let bed = suite(&[("a.t", "RUN: true\n")]);
+    odd(&bed, "d");
+    for command in ["lit", "test"] {
+        bed.run(&[command, "."])
+            .check(2, &["the name of `d/b\u{fffd}/in.t` is not UTF-8", "rename the file"]);
+    }
+    std::fs::remove_file(bed.root.join("d").read_dir().unwrap().next().unwrap().unwrap().path().join("in.t"))
+        .unwrap();
+    bed.run(&["lit", "."]).check(0, &["PASS: s :: a.t"]);
+    if !has_python_lit() {
+        return;
+    }
+    let bed = Bed::empty();
+    bed.write(
+        "lit.cfg",
+        b"import lit.formats\nconfig.name = 'p'\nconfig.suffixes = ['.t']\nconfig.test_format = lit.formats.ShTest()\n",
+    );
+    odd(&bed, "d");
+    bed.run(&["lit", "."]).check(2, &["lit: fatal: b'd/b\\xff/in.t' is not UTF-8: rename that file"]);
+    bed.run(&["migrate", "."]).check(2, &["b'd/b\\xff/in.t' is not UTF-8", "lit gave up with status 2"]);
+}
+
+/// A file that may be executed.
+fn executable(bed: &Bed, name: &str, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    bed.write(name, text.as_bytes());
+    std::fs::set_permissions(bed.root.join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_program_that_is_a_test_has_lits_own_environment() {
+    let bed = Bed::empty();
+    let config =
+        CONFIG.replace(".t", ".sh") + "format = { kind = \"executable\" }\nenvironment = { OWN = \"1\" }\n";
+    bed.write("runproof.toml", config.as_bytes());
+    executable(
+        &bed,
+        "a.sh",
+        "#!/bin/sh\ntest \"$OUTER\" = 1 -a -z \"$OWN\" -a -d \"$TMPDIR\" &&\n\
+         case $TMPDIR in */lit-tmp-*) ;; *) exit 1;; esac\n",
+    );
+    let ran = bed.command(&["lit", "."]).env("OUTER", "1").output().map(|o| bed.outcome(&o)).unwrap();
+    ran.check(0, &["PASS: s :: a.sh"]);
+}
+
+#[test]
+fn bash_is_looked_for_where_lit_looks() {
+    let bed = suite(&[("a.t", "RUN: true\n")]);
+    bed.write("runproof.toml", format!("{CONFIG}{EXTERNAL}").as_bytes());
+    executable(&bed, "bin/bash", "#!/bin/sh\necho not the system\nexit 1\n");
+    lit(&bed, &["-v", "--path=bin"]).check(1, &["not the system"]);
+    let path = std::env::join_paths([bed.root.join("bin"), "/bin".into(), "/usr/bin".into()]).unwrap();
+    let ran = bed.command(&["lit", "."]).env("PATH", path).output().map(|o| bed.outcome(&o)).unwrap();
+    // Without such an option the system's own folders come before PATH.
+    let system = ["/bin/bash", "/usr/bin/bash"].iter().any(|p| std::path::Path::new(p).exists());
+    assert_eq!(ran.status, Some(i32::from(!system)), "{}", ran.text());
+}
+
+#[test]
+fn variables_that_lit_hands_on_are_handed_on() {
+    let bed = suite(&[(
+        "a.t",
+        "RUN: sh -c 'test $AVRLIT_BOARD-$AVRLIT_PORT-$VCINSTALLDIR-$NOT_HANDED_ON = a-b-c-'\n",
+    )]);
+    let mut command = bed.command(&["lit", "-v", "."]);
+    command.envs([
+        ("AVRLIT_BOARD", "a"),
+        ("AVRLIT_PORT", "b"),
+        ("VCINSTALLDIR", "c"),
+        ("NOT_HANDED_ON", "d"),
+    ]);
+    command.output().map(|o| bed.outcome(&o)).unwrap().check(0, &["PASS: s :: a.t"]);
+}
+
+#[test]
+fn arguments_of_the_environment_are_taken_apart_as_a_shell_does() {
+    let bed = suite(&[("a.t", "RUN: true\n"), ("b.t", "RUN: true\n")]);
+    let with = |words: &str| {
+        bed.command(&["lit", "."]).env("LIT_OPTS", words).output().map(|o| bed.outcome(&o)).unwrap()
+    };
+    with(r#""--filter=a\.t""#).check(0, &["-- Testing: 1 of 2 tests"]);
+    with("-v '--filter=a").check(2, &["lit: error: LIT_OPTS: a quotation is not closed: '-v '--filter=a'"]);
+}
+
+#[test]
+fn filters_are_patterns_of_pythons() {
+    let bed = suite(&[("a.t", "RUN: true\n"), ("b.t", "RUN: true\n")]);
+    lit(&bed, &["--filter=(?!x)B"]).check(0, &["-- Testing: 1 of 2 tests", "PASS: s :: b.t"]);
+    lit(&bed, &["--filter-out=(?<=:: )a"]).check(0, &["-- Testing: 1 of 2 tests", "PASS: s :: b.t"]);
+}
+
+#[test]
+fn warnings_are_as_loud_as_they_are_asked_for() {
+    let bed = suite(&[("a.t", "RUN: true\n")]);
+    std::fs::create_dir(bed.root.join("none")).unwrap();
+    let words = "lit: warning: input 'none' contained no tests";
+    bed.run(&["lit", "a.t", "none"]).check(0, &[words, "1 warning(s) in tests"]);
+    let quiet = bed.run(&["lit", "-q", "a.t", "none"]);
+    quiet.check(0, &["1 warning(s) in tests"]);
+    assert!(!quiet.stderr.contains(words), "{}", quiet.stderr);
+    bed.write("none/runproof.toml", CONFIG.replace("\"s\"", "\"n\"").as_bytes());
+    lit(&bed, &[]).check(0, &["lit: warning: test suite 'n' contained no tests", "1 warning(s) in tests"]);
+}
+
+#[test]
+fn the_largest_numbers_are_numbers() {
+    let bed = suite(&[("a.t", "ALLOW_RETRIES: 4294967295\nRUN: true\n")]);
+    let largest = u64::MAX.to_string();
+    for option in ["--timeout", "--max-time"] {
+        lit(&bed, &[option, &largest]).check(0, &["PASS: s :: a.t"]);
+    }
+    bed.write("runproof.toml", format!("{CONFIG}{EXTERNAL}").as_bytes());
+    lit(&bed, &["--timeout", &largest]).check(0, &["PASS: s :: a.t"]);
 }

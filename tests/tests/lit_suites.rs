@@ -125,7 +125,7 @@ fn a_folder_that_is_named_is_all_that_is_read() {
         read(&bed, "runproof-out/r/run.json").contains("\"partial\":true"),
         "a part says nothing about the whole"
     );
-    let out = bed.run(&["test", "none"]);
+    let out = bed.run(&["test", "no-such-folder"]);
     assert_eq!(out.status, Some(2), "{}", out.text());
 }
 
@@ -178,19 +178,26 @@ fn a_suite_that_is_not_there_cannot_move() {
     );
 }
 
-#[test]
-fn a_suite_moves_over() {
+/// A suite whose configuration is Python and has these lines besides; nothing where no lit is installed.
+fn old_suite(more: &str) -> Option<Bed> {
     let lit = Command::new("python3").args(["-c", "import lit"]).output();
     if !lit.is_ok_and(|o| o.status.success()) {
         eprintln!(
             "NOT RUN: `migrate` against an installed lit; this machine's python3 has no lit (pip install lit)"
         );
-        return;
+        return None;
     }
     let bed = Bed::empty();
-    let config = "import lit.formats\nconfig.name = 'Old'\nconfig.suffixes = ['.t']\nconfig.test_format = lit.formats.ShTest()\n\
-                  config.available_features.add('x')\nconfig.substitutions.append(('%say', 'echo'))\n";
-    bed.write("lit.cfg.py", config.as_bytes());
+    let config = "import lit.formats\nconfig.name = 'Old'\nconfig.suffixes = ['.t']\n\
+                  config.test_format = lit.formats.ShTest()\n";
+    bed.write("lit.cfg.py", format!("{config}{more}").as_bytes());
+    Some(bed)
+}
+
+#[test]
+fn a_suite_moves_over() {
+    let more = "config.available_features.add('x')\nconfig.substitutions.append(('%say', 'echo'))\n";
+    let Some(bed) = old_suite(more) else { return };
     bed.write("a.t", b"# RUN: %say hello | grep hello\n# REQIRES: x\n");
     bed.write("b.t", b"# RUN: false\n# REQUIRES: y\n");
     bed.write("sub/lit.local.cfg", b"config.available_features.add('y')\n");
@@ -208,4 +215,113 @@ fn a_suite_moves_over() {
     let out = bed.run(&["migrate", "."]);
     assert_eq!(out.status, Some(2));
     assert!(out.stderr.contains("is there already"));
+}
+
+#[test]
+fn a_part_of_a_suite_does_not_move() {
+    let Some(bed) = old_suite("") else { return };
+    bed.write("top.t", b"# RUN: false\n");
+    bed.write("sub/lit.local.cfg", b"config.unsupported = True\n");
+    bed.write("sub/inner/a.t", b"# RUN: false\n");
+    for part in ["sub", "sub/inner", "top.t"] {
+        let out = bed.run(&["migrate", part]);
+        out.check(2, &["only a part of suite `Old` is named", "`runproof migrate .`"]);
+        assert!(!bed.root.join("runproof.toml").exists());
+    }
+    bed.run(&["migrate", "."]).check(0, &["2 of 2 tests agree"]);
+    bed.run(&["lit", "."]).check(1, &["FAIL: Old :: top.t", "UNSUPPORTED: Old :: sub/inner/a.t"]);
+}
+
+#[test]
+fn a_suite_in_a_suite_moves_with_it_and_has_its_own_findings() {
+    let Some(bed) = old_suite("") else { return };
+    let inner = read(&bed, "lit.cfg.py").replace("Old", "Inner");
+    bed.write("inner/lit.cfg.py", inner.as_bytes());
+    for name in ["a.t", "inner/b.t"] {
+        bed.write(name, b"# RUN: true\n# REQIRES: x\n");
+    }
+    bed.run(&["migrate", "."]).check(0, &["Old: 1 tests", "Inner: 1 tests", "2 of 2 tests agree"]);
+    for folder in [".", "inner"] {
+        bed.run(&["test", folder]).check(0, &[]);
+    }
+}
+
+#[test]
+fn what_stands_in_a_baseline_is_kept_when_the_suite_moves_again() {
+    let Some(bed) = old_suite("") else { return };
+    let file = |word: &str| format!("# RUN: true\n# {word}: x\n");
+    bed.write("a.t", file("REQIRES").as_bytes());
+    bed.write("b.t", file("REQIRES").as_bytes());
+    bed.run(&["migrate", "."]).check(0, &["2 known findings", "2 new, 0 kept, 0 gone"]);
+    let kept = "a.t\tnear-miss\tREQIRES\t1\tticket 7\t2031-02-03\n";
+    let line = read(&bed, "baseline.tsv").lines().find(|l| l.starts_with("b.t")).unwrap().to_owned();
+    bed.write("baseline.tsv", format!("# ours\n{kept}{line}\n").as_bytes());
+    bed.write("b.t", b"# RUN: true\n");
+    bed.write("c.t", file("REQIURES").as_bytes());
+
+    let again = bed.run(&["migrate", "--no-run", "."]);
+    again.check(0, &["1 known findings", "1 new, 1 kept, 1 gone", "`--accept-new`"]);
+    assert_eq!(read(&bed, "baseline.tsv"), format!("# ours\n{kept}"));
+    bed.run(&["test"]).check(2, &["REQIURES"]);
+
+    bed.run(&["migrate", "--no-run", "--accept-new", "."]).check(0, &["1 new, 1 kept, 0 gone"]);
+    let all = read(&bed, "baseline.tsv");
+    assert!(all.starts_with(&format!("# ours\n{kept}c.t\tnear-miss\tREQIURES\t1\t")), "{all}");
+    bed.run(&["test"]).check(0, &[]);
+}
+
+#[test]
+fn a_suite_that_cannot_be_read_whole_is_left_as_it_is() {
+    let Some(bed) = old_suite("") else { return };
+    bed.write("a.t", b"# RUN: true\n");
+    std::os::unix::fs::symlink("nowhere", bed.root.join("b.t")).unwrap();
+    bed.run(&["migrate", "."]).check(2, &["b.t` cannot be read"]);
+    let mut names: Vec<_> = std::fs::read_dir(&bed.root).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["a.t", "b.t", "lit.cfg.py"]);
+}
+
+#[test]
+fn what_lit_says_when_it_gives_up_is_shown() {
+    let Some(bed) =
+        old_suite("import sys\nif '-o' in sys.argv: lit_config.fatal('not when tests are run')\n")
+    else {
+        return;
+    };
+    bed.write("a.t", b"# RUN: true\n");
+    bed.run(&["migrate", "."]).check(2, &["fatal: not when tests are run", "lit gave up with status 2"]);
+}
+
+#[test]
+fn conditions_of_a_format_of_the_suites_own_count_and_do_not_move() {
+    let finder = "class Own(lit.formats.ShTest):\n\
+        \x20   def getTestsForPath(self, *arguments):\n\
+        \x20       for test in super().getTestsForPath(*arguments):\n\
+        \x20           name = test.path_in_suite[-1]\n\
+        \x20           if name == 'xfail.t': test.xfails = ['*']\n\
+        \x20           if name == 'needs.t': test.requires = ['nope']\n\
+        \x20           if name == 'off.t': test.unsupported = ['here']\n\
+        \x20           if name == 'flaky.t': test.allowed_retries = 1\n\
+        \x20           yield test\n\
+        config.test_format = Own()\nconfig.available_features.add('here')\n";
+    let Some(bed) = old_suite(finder) else { return };
+    let again = b"# RUN: test -e %t.again || mkdir %t.again && test -e %t.not\n".as_slice();
+    let flaky = b"# RUN: sh -c 'test -e %t.again || { touch %t.again; exit 1; }'\n".as_slice();
+    for (name, text) in [("fail.t", again), ("flaky.t", flaky)] {
+        bed.write(name, text);
+    }
+    for name in ["needs.t", "off.t", "xfail.t"] {
+        bed.write(name, b"# RUN: false\n");
+    }
+    bed.run(&["lit", "."]).check(
+        1,
+        &[
+            "FAIL: Old :: fail.t",
+            "FLAKYPASS: Old :: flaky.t",
+            "UNSUPPORTED: Old :: needs.t",
+            "UNSUPPORTED: Old :: off.t",
+            "XFAIL: Old :: xfail.t",
+        ],
+    );
+    bed.run(&["migrate", "--no-run", "."]).check(0, &["not moved: conditions", "4 tests"]);
 }

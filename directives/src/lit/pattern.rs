@@ -40,6 +40,14 @@ impl Pattern {
         &self.text
     }
 
+    /// Whether some part of `text` matches.
+    ///
+    /// # Errors
+    /// The pattern is none, or gives up on this text: one sentence.
+    pub fn search(&self, text: &str) -> Result<bool, String> {
+        self.regex()?.is_match(text).map_err(|e| format!("the pattern {} gives up: {e}", self.text))
+    }
+
     /// Puts `replacement` in the place of every match; `None` when there is none. With `template` its `\1` and `\g<1>` stand for
     /// groups, otherwise it is plain text.
     ///
@@ -217,7 +225,7 @@ fn quantifier_ends(text: &str, at: usize) -> bool {
 }
 
 /// The longest text that every match contains, and whether it is the whole pattern. Groups, sets and what is repeated do not
-/// count; with an alternative outside of groups nothing does.
+/// count; with an alternative outside of groups nothing does, nor with flags: a letter may then stand for others.
 fn needle(text: &str) -> (String, bool) {
     let (mut best, mut run) = (String::new(), String::new());
     let mut plain = true;
@@ -239,6 +247,7 @@ fn needle(text: &str) -> (String, bool) {
                 }
                 _ => plain = false,
             },
+            '(' if sets_flags(&text[at..]) => return (String::new(), false),
             '(' => {
                 depth += 1;
                 plain = false;
@@ -285,6 +294,13 @@ fn needle(text: &str) -> (String, bool) {
     (best, plain)
 }
 
+/// Whether `text` begins with flags for all that follows: `(?i)`.
+fn sets_flags(text: &str) -> bool {
+    let behind =
+        text.strip_prefix("(?").map(|t| t.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-'));
+    behind.is_some_and(|t| t.starts_with(')'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,6 +333,9 @@ mod tests {
         check("a{2}b{x}", "aab{x}", "-", "-");
         check("[[]x[]]", "[x]", "-", "-");
         check("ab*c", "ac abbc", "-", "- -");
+        check("(?i)BAZQUX", "bazqux (?i)", "-", "- (?i)");
+        check("\\(?i\\)", "(i) i)", "-", "- -");
+        check("(?:a|b)BC", "aBC abc", "-", "- abc");
     }
 
     #[test]
@@ -342,6 +361,14 @@ mod tests {
         ] {
             assert_eq!(Pattern::new(pattern).matches_start(text), Ok(expect), "{pattern} {text:?}");
         }
+    }
+
+    #[test]
+    fn parts_that_match() {
+        for (pattern, text, expect) in [("(?i)(?!x)B", "ab", true), ("^b", "ab", false), ("", "ab", true)] {
+            assert_eq!(Pattern::new(pattern).search(text), Ok(expect), "{pattern} {text}");
+        }
+        assert!(Pattern::new("(").search("").is_err());
     }
 
     #[test]

@@ -58,12 +58,15 @@ pub enum Command {
 /// `migrate`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct MigrateArgs {
-    /// Folders of suites: those that lit is called with.
+    /// Folders of suites, each with a `lit.cfg` or `lit.site.cfg.py`.
     #[arg(required = true, value_name = "SUITE")]
     pub suite: Vec<PathBuf>,
     /// A parameter that configurations can ask for, as lit has it. May be repeated.
     #[arg(short = 'D', long = "param", value_name = "NAME=VAL")]
     pub param: Vec<String>,
+    /// Also write down findings that are new since the baseline was written. The first time all are written down.
+    #[arg(long)]
+    pub accept_new: bool,
     /// Write the files only: do not run the suite with lit and with runproof.
     #[arg(long)]
     pub no_run: bool,

@@ -1,20 +1,20 @@
 //! `lit`: lit's arguments, result lines and exit statuses over our own engine, so that it can stand in its place.
 
 use super::lit_args::{LitArgs, Order};
-use super::lit_loudness::{Diagnostic, Level};
+use super::lit_loudness::Diagnostic;
 use super::print_problems;
 use crate::diag::Style;
 use crate::lit::discover::{Discovered, discover};
+use crate::lit::execute::{OUTPUT_LIMIT, UNSUPPORTED_MARK};
 use crate::lit::export::{self, Row};
 use crate::lit::python::{NoAnswer, Question};
-use crate::lit::report::{self, Display, Show, Whose};
+use crate::lit::report::{self, Display, Show};
 use crate::lit::run::{self, Ended, Options};
 use crate::lit::{Code, Context, Outcome};
 use crate::lit::{Test, googletest, programs, times};
 use crate::process::Interrupt;
-use regex::{Regex, RegexBuilder};
-use runproof_directives::lit::LIT_VERSION;
-use std::collections::{BTreeMap, BTreeSet};
+use runproof_directives::lit::{LIT_VERSION, Pattern};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,9 +39,14 @@ pub fn run(args: &LitArgs, style: Style) -> ExitCode {
 }
 
 /// Arguments with what the environment adds and what stands in files that are named with `@`.
-pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let environment = std::env::var("LIT_OPTS").unwrap_or_default();
-    let added = shell_words(&environment).into_iter().map(OsString::from);
+///
+/// # Errors
+/// `LIT_OPTS` cannot be taken apart.
+pub fn arguments(given: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, String> {
+    let environment = std::env::var_os("LIT_OPTS").unwrap_or_default();
+    let words = environment.to_str().ok_or("it is not UTF-8").and_then(shell_words);
+    let words = words.map_err(|why| format!("LIT_OPTS: {why}: '{}'", environment.display()))?;
+    let added = words.into_iter().map(OsString::from);
     let mut all = Vec::new();
     for argument in given.chain(added) {
         match argument.to_str().and_then(|a| a.strip_prefix('@')).map(std::fs::read_to_string) {
@@ -49,33 +54,42 @@ pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
             _ => all.push(argument),
         }
     }
-    all
+    Ok(all)
 }
 
-fn shell_words(text: &str) -> Vec<String> {
+/// Words as Python's `shlex.split` makes them.
+fn shell_words(text: &str) -> Result<Vec<String>, &'static str> {
+    let (unclosed, cut) = (Err("a quotation is not closed"), Err("nothing stands behind a backslash"));
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
-            '\'' => {
+            '\'' | '"' => {
                 let word = word.get_or_insert_default();
-                word.extend(chars.by_ref().take_while(|c| *c != '\''));
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                while let Some(c) = chars.next().filter(|c| *c != '"') {
-                    let c = if c == '\\' { chars.next().unwrap_or(c) } else { c };
-                    word.push(c);
+                loop {
+                    match (chars.next(), c) {
+                        (None, _) => return unclosed,
+                        (Some(end), _) if end == c => break,
+                        (Some('\\'), '"') => match chars.next() {
+                            None => return cut,
+                            Some(kept @ ('"' | '\\')) => word.push(kept),
+                            Some(other) => word.extend(['\\', other]),
+                        },
+                        (Some(inner), _) => word.push(inner),
+                    }
                 }
             }
-            '\\' => word.get_or_insert_default().extend(chars.next()),
-            c if c.is_whitespace() => words.extend(word.take()),
+            '\\' => match chars.next() {
+                None => return cut,
+                Some(kept) => word.get_or_insert_default().push(kept),
+            },
+            ' ' | '\t' | '\r' | '\n' => words.extend(word.take()),
             c => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);
-    words
+    Ok(words)
 }
 
 enum Stop {
@@ -117,7 +131,12 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
     }
     let known = order(&mut tests, args)?;
     mark(&mut tests, args);
-    let mut selected: Vec<usize> = (0..tests.len()).filter(|i| filters.accept(&tests[*i])).collect();
+    let mut selected = Vec::new();
+    for (index, test) in tests.iter().enumerate() {
+        if filters.accept(test)? {
+            selected.push(index);
+        }
+    }
     if args.filter_failed {
         selected.retain(|i| known.get(&tests[*i].name()).is_some_and(|t| *t < 0.0));
     }
@@ -201,25 +220,28 @@ impl Notes {
 }
 
 struct Filters {
-    only: Option<Regex>,
-    out: Option<Regex>,
+    only: Option<Pattern>,
+    out: Option<Pattern>,
 }
 
 impl Filters {
     fn new(args: &LitArgs) -> Result<Self, Stop> {
-        let regex = |option: &str, text: &Option<String>| {
+        let pattern = |option: &str, text: &Option<String>| {
             let Some(text) = text else { return Ok(None) };
-            RegexBuilder::new(text).case_insensitive(true).build().map(Some).map_err(|e| {
+            let pattern = Pattern::new(format!("(?i){text}"));
+            let tried = pattern.search("");
+            tried.map(|_| Some(pattern)).map_err(|e| {
                 Stop::Usage(format!("argument {option}: invalid regular expression: '{text}', {e}"))
             })
         };
-        Ok(Self { only: regex("--filter", &args.filter)?, out: regex("--filter-out", &args.filter_out)? })
+        Ok(Self { only: pattern("--filter", &args.filter)?, out: pattern("--filter-out", &args.filter_out)? })
     }
 
-    fn accept(&self, test: &Test) -> bool {
+    fn accept(&self, test: &Test) -> Result<bool, Stop> {
         let name = test.name();
-        self.only.as_ref().is_none_or(|r| r.is_match(&name))
-            && self.out.as_ref().is_none_or(|r| !r.is_match(&name))
+        let found = |pattern: &Option<Pattern>| pattern.as_ref().map(|p| p.search(&name)).transpose();
+        let both = found(&self.only).and_then(|only| Ok((only, found(&self.out)?)));
+        both.map(|(only, out)| only != Some(false) && out != Some(true)).map_err(Stop::Usage)
     }
 }
 
@@ -250,7 +272,7 @@ fn question(args: &LitArgs) -> Question {
     Question {
         paths: args.paths.clone(),
         params: args.param.clone(),
-        folders: args.path.iter().map(|p| std::path::absolute(p).unwrap_or_else(|_| p.clone())).collect(),
+        folders: folders(args),
         config_prefix: args.config_prefix.clone(),
         timeout: args.timeout,
         retries: args.max_retries_per_test.map(u32::from),
@@ -264,6 +286,11 @@ fn question(args: &LitArgs) -> Question {
         program: program_name(),
         ..Question::default()
     }
+}
+
+/// Folders to put before PATH.
+fn folders(args: &LitArgs) -> Vec<PathBuf> {
+    args.path.iter().map(|p| std::path::absolute(p).unwrap_or_else(|_| p.clone())).collect()
 }
 
 fn list(tests: &[Test], args: &LitArgs) -> Result<u8, Stop> {
@@ -382,11 +409,13 @@ fn mark(tests: &mut [Test], args: &LitArgs) {
         let name = test.name();
         let named = |list: &[String]| list.iter().any(|entry| *entry == test.path || *entry == name);
         if named(&args.xfail) {
-            test.xfails.push("*".to_owned());
+            test.marks.xfails.push("*".to_owned());
         }
-        test.xfail_not = named(&args.xfail_not);
-        test.unsupported = named(&args.unsupported);
-        test.unsupported_not = named(&args.unsupported_not);
+        if named(&args.unsupported) {
+            test.marks.unsupported.push(UNSUPPORTED_MARK.to_owned());
+        }
+        test.marks.xfail_not |= named(&args.xfail_not);
+        test.marks.unsupported_not |= named(&args.unsupported_not);
     }
 }
 
@@ -433,8 +462,9 @@ fn run_tests(
     };
     let limit = args.param.iter().rev().find_map(|p| p.strip_prefix("output_limit="));
     let context = Context {
+        path: folders(args),
         no_execute: args.no_execute,
-        output_limit: limit.and_then(|l| l.parse().ok()).unwrap_or(crate::lit::execute::OUTPUT_LIMIT),
+        output_limit: limit.and_then(|l| l.parse().ok()).unwrap_or(OUTPUT_LIMIT),
         coverage,
         exclude_xfail: args.exclude_xfail,
         gtest_sharding: args.gtest_sharding(),
@@ -486,6 +516,7 @@ fn by_case(
     if !tests.iter().any(googletest::has_cases) {
         return (tests, selected);
     }
+    let selected: HashSet<usize> = selected.into_iter().collect();
     let outcomes = std::mem::take(&mut done.outcomes);
     for finding in unreconciled(&tests, &outcomes) {
         notes.warning(&finding);
@@ -540,12 +571,6 @@ fn unreconciled(tests: &[Test], outcomes: &[(Outcome, Option<Instant>)]) -> Vec<
 }
 
 fn show(args: &LitArgs) -> Show {
-    let whose = |level: Level| match level {
-        Level::Off => Whose::Nobody,
-        Level::Failed => Whose::Failed,
-        Level::FailedOrFlaky => Whose::FailedOrFlaky,
-        Level::All => Whose::All,
-    };
     let flags = [
         (args.show_excluded, Code::Excluded),
         (args.show_skipped, Code::Skipped),
@@ -556,8 +581,8 @@ fn show(args: &LitArgs) -> Show {
     ];
     let loudness = &args.loudness;
     Show {
-        results: whose(loudness.results),
-        outputs: whose(loudness.outputs),
+        results: loudness.results,
+        outputs: loudness.outputs,
         bar: loudness.bar,
         bar_interval: Duration::try_from_secs_f64(args.min_output_interval).unwrap_or(Duration::MAX),
         terse: loudness.terse,
@@ -603,6 +628,7 @@ fn finish(
     let results: Vec<(&Test, &Outcome)> = all.iter().map(|r| (r.test, r.outcome)).collect();
     let _ = report::summary(&mut text, &show(args), &results, seconds);
     let _ = std::io::stdout().write_all(&text);
+    let selected: HashSet<&usize> = selected.iter().collect();
     let rows: Vec<Row<'_>> = all
         .iter()
         .enumerate()
@@ -644,7 +670,15 @@ mod tests {
 
     #[test]
     fn words_of_the_environment() {
-        assert_eq!(shell_words(r#"-v  --filter='a b' "x\"y" z\ "#), ["-v", "--filter=a b", "x\"y", "z "]);
-        assert!(shell_words("  ").is_empty());
+        let check = |text: &str, words: &[&str]| {
+            assert_eq!(shell_words(text), Ok(words.iter().map(|w| (*w).to_owned()).collect()), "{text}");
+        };
+        check(r#"-v  --filter='a b' "x\"y" z\ "#, &["-v", "--filter=a b", "x\"y", "z "]);
+        check(r#""--filter=a\.b\\c" '\d' \d ''"#, &["--filter=a\\.b\\c", "\\d", "d", ""]);
+        check("  ", &[]);
+        check("a\u{a0}b", &["a\u{a0}b"]);
+        for text in ["-v 'x", "-v \"x", "-v x\\", "\"x\\"] {
+            assert!(shell_words(text).is_err(), "{text}");
+        }
     }
 }

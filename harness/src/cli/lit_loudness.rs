@@ -1,21 +1,8 @@
 //! What lit shows, from arguments of which each sets several things: the last one wins, so their order counts.
 
+use crate::lit::report::Whose;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-
-/// Whose results or outputs are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum Level {
-    /// Nobody's.
-    #[default]
-    Off,
-    /// Of tests that failed.
-    Failed,
-    /// Also of those that were run several times.
-    FailedOrFlaky,
-    /// Everybody's.
-    All,
-}
 
 /// How important a message is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -34,10 +21,10 @@ pub enum Diagnostic {
 struct Given {
     /// Whose commands and outputs are shown [default: off]. Raises `--print-result-after` to the same level.
     #[arg(long, value_enum, value_name = "WHICH")]
-    test_output: Option<Level>,
+    test_output: Option<Whose>,
     /// Whose result lines are shown [default: all]. Lowers `--test-output` to the same level.
     #[arg(long, value_enum, value_name = "WHICH")]
-    print_result_after: Option<Level>,
+    print_result_after: Option<Whose>,
     /// Least important messages that are shown [default: note].
     #[arg(long, value_enum, value_name = "LEVEL")]
     diagnostic_level: Option<Diagnostic>,
@@ -74,9 +61,9 @@ struct Given {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loudness {
     /// Whose result lines.
-    pub results: Level,
+    pub results: Whose,
     /// Whose outputs.
-    pub outputs: Level,
+    pub outputs: Whose,
     /// Which messages.
     pub level: Diagnostic,
     /// Only failures are counted.
@@ -87,20 +74,26 @@ pub struct Loudness {
 
 impl Default for Loudness {
     fn default() -> Self {
-        Self { results: Level::All, outputs: Level::Off, level: Diagnostic::Note, terse: false, bar: false }
+        Self {
+            results: Whose::All,
+            outputs: Whose::Nobody,
+            level: Diagnostic::Note,
+            terse: false,
+            bar: false,
+        }
     }
 }
 
 impl Loudness {
     /// Outputs stand behind result lines: who has the one has the other.
-    fn outputs(&mut self, level: Level) {
-        self.outputs = level;
-        self.results = self.results.max(level);
+    fn outputs(&mut self, whose: Whose) {
+        self.outputs = whose;
+        self.results = self.results.max(whose);
     }
 
-    fn results(&mut self, level: Level) {
-        self.results = level;
-        self.outputs = self.outputs.min(level);
+    fn results(&mut self, whose: Whose) {
+        self.results = whose;
+        self.outputs = self.outputs.min(whose);
     }
 
     fn take(&mut self, name: &str, given: &Given) {
@@ -111,17 +104,17 @@ impl Loudness {
             "terse_summary" => self.terse = true,
             "no_terse_summary" => self.terse = false,
             "quiet" => {
-                self.results(Level::Failed);
-                self.outputs(Level::Off);
+                self.results(Whose::Failed);
+                self.outputs(Whose::Nobody);
                 self.level = Diagnostic::Error;
                 self.terse = true;
             }
             "succinct" => {
                 self.bar = true;
-                self.results(Level::Failed);
+                self.results(Whose::Failed);
             }
-            "verbose" | "echo_all_commands" => self.outputs(Level::Failed),
-            "show_all" => self.outputs(Level::All),
+            "verbose" | "echo_all_commands" => self.outputs(Whose::Failed),
+            "show_all" => self.outputs(Whose::All),
             "progress_bar" => self.bar = true,
             "no_progress_bar" => self.bar = false,
             _ => {}
@@ -168,7 +161,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(arguments: &str, results: Level, outputs: Level, flags: [bool; 2]) {
+    fn check(arguments: &str, results: Whose, outputs: Whose, flags: [bool; 2]) {
         let command = Loudness::augment_args(Command::new("lit").args_override_self(true));
         let words = std::iter::once("lit").chain(arguments.split_whitespace());
         let parsed = Loudness::from_arg_matches(&command.try_get_matches_from(words).unwrap()).unwrap();
@@ -178,12 +171,12 @@ mod tests {
 
     #[test]
     fn the_last_one_wins() {
-        use Level::{All, Failed, FailedOrFlaky, Off};
-        check("", All, Off, [false, false]);
+        use Whose::{All, Failed, FailedOrFlaky, Nobody};
+        check("", All, Nobody, [false, false]);
         check("-v", All, Failed, [false, false]);
         check("-vv -v", All, Failed, [false, false]);
-        check("-q", Failed, Off, [true, false]);
-        check("-a -q", Failed, Off, [true, false]);
+        check("-q", Failed, Nobody, [true, false]);
+        check("-a -q", Failed, Nobody, [true, false]);
         check("-q -a", All, All, [true, false]);
         check("-sqav", All, Failed, [true, true]);
         check("-s -a", All, All, [false, true]);
@@ -195,6 +188,6 @@ mod tests {
             FailedOrFlaky,
             [false, false],
         );
-        check("--quiet --no-terse-summary --progress-bar", Failed, Off, [false, true]);
+        check("--quiet --no-terse-summary --progress-bar", Failed, Nobody, [false, true]);
     }
 }

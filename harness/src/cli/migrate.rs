@@ -7,16 +7,18 @@ use crate::diag::Problem;
 use crate::exit::Status;
 use crate::lit::discover::{Discovered, discover};
 use crate::lit::frozen_suite::{Folder, LitSection, without_given};
-use crate::lit::python::{self, Answer, NoAnswer, Question};
+use crate::lit::programs::has_programs;
+use crate::lit::python::{self, Answer, AnswerSuite, NoAnswer, Question};
 use crate::lit::run::{self, Options};
-use crate::lit::{Code, Context};
+use crate::lit::{Code, Context, Format};
 use crate::plan::load::{World, load};
 use crate::process::Interrupt;
+use crate::suite::baseline::{self, Baseline, Update};
 use crate::suite::config::FILE;
-use crate::suite::discover::show;
+use crate::suite::discover::{lit_suite, show};
 use crate::suite::features::KindState;
-use crate::suite::{baseline, find_suites};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -40,7 +42,7 @@ pub fn run(args: &MigrateArgs) -> Result<Status, Failed> {
         .filter(|path| !path.exists())
         .map(|path| {
             Problem::new("no-suite", format!("`{}` cannot be found", path.display()))
-                .help("name a folder that lit is called with: one with a `lit.cfg` or `lit.site.cfg.py`, or below such a one")
+                .help("name the folder of a suite: the one with a `lit.cfg` or `lit.site.cfg.py`")
         })
         .collect();
     if !absent.is_empty() {
@@ -52,7 +54,7 @@ pub fn run(args: &MigrateArgs) -> Result<Status, Failed> {
         level: Some("warning"),
         ..Question::default()
     };
-    let answer = python::ask(&question).map_err(failed)?;
+    let answer = python::ask(&question).map_err(NoAnswer::problems)?;
     if answer.suites.is_empty() {
         return Err(Problem::new("no-suite", "lit finds no test there")
             .help("name the folder of a lit suite")
@@ -63,49 +65,71 @@ pub fn run(args: &MigrateArgs) -> Result<Status, Failed> {
         .iter()
         .map(|s| s.file.parent().map_or_else(|| s.info.exec_root.clone(), Path::to_path_buf))
         .collect();
-    let occupied: Vec<Problem> = homes.iter().filter_map(|home| occupied(home)).collect();
-    if !occupied.is_empty() {
-        return Err(occupied.into());
+    let refused: Vec<Problem> =
+        homes.iter().zip(&answer.suites).filter_map(|(home, suite)| refused(home, suite)).collect();
+    if !refused.is_empty() {
+        return Err(refused.into());
     }
+    let mut files = Vec::new();
+    let mut report = String::new();
     for (number, home) in homes.iter().enumerate() {
         let section = section(&answer, number, home);
-        // First without a baseline, so that everything is found that has to be in it.
-        write(&home.join(FILE), &text(&answer, number, &section, false)?)?;
-        let (found, lines) = findings(home)?;
-        write(&home.join(BASELINE), &found)?;
-        write(&home.join(FILE), &text(&answer, number, &section, true)?)?;
-        print(&format!(
-            "{}: {} tests, {} configurations of folders, {lines} known findings\n  {}\n  {}\n",
+        let (config, baseline) = (home.join(FILE), home.join(BASELINE));
+        let known =
+            if baseline.exists() { Baseline::read(&baseline, &show(&baseline))? } else { Baseline::empty() };
+        let accept = args.accept_new || !config.exists();
+        // Without a baseline, so that everything is found that has to be in it.
+        let update = update(&answer, number, home, &text(&answer, number, &section, false)?, &known, accept)?;
+        let Update { new, kept, gone, .. } = update;
+        report.push_str(&format!(
+            "{}: {} tests, {} configurations of folders, {} known findings\n  {}\n  \
+             {}: {new} new, {kept} kept, {gone} gone\n",
             answer.suites[number].info.name,
             answer.tests.iter().filter(|(s, ..)| *s == number).count(),
             section.folder.len() + 1,
-            show(&home.join(FILE)),
-            show(&home.join(BASELINE)),
+            update.text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).count(),
+            show(&config),
+            show(&baseline),
         ));
+        if new > 0 && !accept {
+            report.push_str("  what is new is refused: mend it, or run this again with `--accept-new`\n");
+        }
+        files.push((baseline, update.text));
+        files.push((config, text(&answer, number, &section, true)?));
     }
-    let python: Vec<&str> = answer
-        .configs
-        .iter()
-        .filter_map(|c| match &c.format {
-            crate::lit::Format::Python { class } => Some(class.as_str()),
-            _ => None,
-        })
-        .collect();
-    if let Some(class) = python.first() {
-        print(&format!("not moved: tests of the Python format `{class}`, which only lit can run\n"));
-    }
+    write(&files)?;
+    print(&(report + &not_moved(&answer)));
     if args.no_run { Ok(Status::Held) } else { compare(&question, &answer) }
 }
 
-fn failed(no: NoAnswer) -> Failed {
-    match no {
-        NoAnswer::Problems(problems) => problems.into(),
-        NoAnswer::Ended(status) => Problem::new(
-            "lit-configuration",
-            format!("lit gave up with status {status}; what it said stands above"),
-        )
-        .into(),
+/// What no `runproof.toml` can say.
+fn not_moved(answer: &Answer) -> String {
+    let python = answer.configs.iter().find_map(|c| match &c.format {
+        Format::Python { class } => {
+            Some(format!("not moved: tests of the Python format `{class}`, which only lit can run\n"))
+        }
+        _ => None,
+    });
+    let marked = answer.marks.keys().next().and_then(|index| answer.tests.get(*index)).map(|(_, path, _)| {
+        let count = answer.marks.len();
+        format!("not moved: conditions that a format of the suite's own gives to {count} tests, `{path}` among them\n")
+    });
+    python.into_iter().chain(marked).collect()
+}
+
+/// Why a suite cannot move over.
+fn refused(home: &Path, suite: &AnswerSuite) -> Option<Problem> {
+    if !suite.whole {
+        let text = format!(
+            "only a part of suite `{}` is named, and its configuration is one for all",
+            suite.info.name
+        );
+        return Some(
+            Problem::new("no-suite", text)
+                .help(format!("name the suite's folder: `runproof migrate {}`", show(home))),
+        );
     }
+    occupied(home)
 }
 
 /// A `runproof.toml` that somebody has written is not overwritten.
@@ -121,11 +145,34 @@ fn occupied(home: &Path) -> Option<Problem> {
     })
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Problem> {
-    std::fs::write(path, text).map_err(|e| {
+/// Writes all files, or none when one of them has no room. Should putting them in their places fail halfway, the
+/// problem names those that are there.
+fn write(files: &[(PathBuf, String)]) -> Result<(), Problem> {
+    let failed = |path: &Path, e: &std::io::Error, changed: &[String]| {
+        let changed = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
         Problem::new("bad-config", format!("`{}` cannot be written: {e}", show(path)))
-            .help("the folder of the suite must be writable; nothing else was changed")
-    })
+            .help(format!("the folder of the suite must be writable; changed until then: {changed}"))
+    };
+    let mut ready = Vec::new();
+    for (path, text) in files {
+        ready.push(beside(path, text).map_err(|e| failed(path, &e, &[]))?);
+    }
+    let mut changed = Vec::new();
+    for (file, (path, _)) in ready.into_iter().zip(files) {
+        file.persist(path).map_err(|e| failed(path, &e.error, &changed))?;
+        changed.push(show(path));
+    }
+    Ok(())
+}
+
+/// A text in the folder of a file that it is to replace, with the rights of any new file.
+fn beside(path: &Path, text: &str) -> std::io::Result<tempfile::NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut new = tempfile::Builder::new();
+    let new = new.prefix(".runproof-").permissions(std::fs::Permissions::from_mode(0o666));
+    let mut file = new.tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }
 
 fn section(answer: &Answer, number: usize, home: &Path) -> LitSection {
@@ -157,13 +204,11 @@ fn section(answer: &Answer, number: usize, home: &Path) -> LitSection {
         .filter(|(suite, ..)| *suite == number)
         .map(|(_, path, config)| (path.as_str(), first[*config]))
         .collect();
-    let root = own.get("").copied().or_else(|| own.values().next().copied());
-    let base = root.map(lean).unwrap_or_default();
+    let base = own.get("").copied().map(lean).unwrap_or_default();
     let mut by_config: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for (path, config) in &own {
         let above = path.rfind('/').map_or("", |at| &path[..at]);
-        let inherited = if path.is_empty() { root } else { own.get(above).copied().or(root) };
-        if inherited != Some(*config) {
+        if own.get(above) != Some(config) {
             by_config.entry(*config).or_default().insert((*path).to_owned());
         }
     }
@@ -212,24 +257,35 @@ fn text(
     ))
 }
 
-/// The baseline of a suite that has none yet, and its number of lines.
-fn findings(home: &Path) -> Result<(String, usize), Failed> {
-    let suites = find_suites(&[home.to_path_buf()])?;
+/// The baseline of a suite whose configuration is this text.
+fn update(
+    answer: &Answer,
+    number: usize,
+    home: &Path,
+    text: &str,
+    known: &Baseline,
+    accept: bool,
+) -> Result<Update, Failed> {
+    // Cases of programs have no text in which something could be found.
+    let of_files = |config: usize| !has_programs(&answer.configs[config].format);
+    let files = answer.tests.iter().filter(|(suite, _, config)| *suite == number && of_files(*config));
+    let suite = lit_suite(home, text, files.map(|(_, path, _)| path.clone()).collect())?;
     let mut world = World {
         kinds: &[],
         hosts: Vec::new(),
         kind_state: Box::new(|_| KindState::Absent { why: "not looked for".to_owned(), no_driver: true }),
     };
-    let loaded = load(suites, &mut world)?;
+    let loaded = load(vec![suite], &mut world)?;
     let review = baseline::today().saturating_add(jiff::Span::new().days(REVIEW));
     let files = loaded.iter().flat_map(|s| &s.files);
-    Ok(baseline::text(files.map(|f| (&f.source, f.test.findings.as_slice())), REASON, review))
+    let found = files.map(|f| (&f.source, f.test.findings.as_slice()));
+    Ok(known.updated(found, accept.then_some((REASON, review))))
 }
 
 /// Runs the suites with both.
 fn compare(question: &Question, answer: &Answer) -> Result<Status, Failed> {
     let own = own_verdicts(question)?;
-    let lit = python::verdicts(question).map_err(failed)?;
+    let lit = python::verdicts(question).map_err(NoAnswer::problems)?;
     let mut differ = Vec::new();
     for (name, code) in &lit {
         let ours = own.get(name).map_or("not found", String::as_str);
@@ -252,7 +308,7 @@ fn compare(question: &Question, answer: &Answer) -> Result<Status, Failed> {
 
 fn own_verdicts(question: &Question) -> Result<BTreeMap<String, String>, Failed> {
     let question = Question { by_case: true, ..question.clone() };
-    let Discovered { tests, groups, coverage, .. } = discover(&question).map_err(failed)?;
+    let Discovered { tests, groups, coverage, .. } = discover(&question).map_err(NoAnswer::problems)?;
     let broken = |e: std::io::Error| Problem::new("bundle", format!("the tests cannot be started: {e}"));
     let tmp = tempfile::Builder::new().prefix("lit-tmp-").tempdir().map_err(broken)?;
     let interrupt = Interrupt::on_signals().map_err(broken)?;
@@ -277,13 +333,33 @@ mod tests {
     use crate::lit::config::Frozen;
 
     #[test]
+    fn all_files_are_written_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let file = |name: &str| (path(name), "new".to_owned());
+        let problem = write(&[file("a"), file("none/b")]).unwrap_err();
+        assert!(problem.help[0].ends_with("changed until then: nothing"), "{problem:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+
+        std::fs::create_dir_all(path("c/full")).unwrap();
+        let problem = write(&[file("a"), file("c")]).unwrap_err();
+        assert!(problem.help[0].contains(&show(&path("a"))), "{problem:?}");
+        write(&[file("a")]).unwrap();
+        assert_eq!(std::fs::read_to_string(path("a")).unwrap(), "new");
+    }
+
+    #[test]
     fn what_is_written_can_be_read() {
         let frozen = Frozen { suffixes: BTreeSet::from([".ll".to_owned()]), ..Frozen::default() };
         let answer: Answer = serde_json::from_value(serde_json::json!({
             "version": "23.1.5",
-            "suites": [{ "name": "a \"b\"", "source_root": "/s", "exec_root": "/x", "file": "/x/lit.site.cfg.py" }],
+            "suites": [{
+                "name": "a \"b\"", "source_root": "/s", "exec_root": "/x",
+                "file": "/x/lit.site.cfg.py", "whole": true,
+            }],
             "configs": [frozen, Frozen { unsupported: true, ..frozen.clone() }],
             "tests": [[0, "a.ll", 0]],
+            "marks": {},
             "folders": [[0, "", 0], [0, "arm", 1], [0, "arm/inner", 1], [0, "other", 0]],
             "groups": {}, "coverage": false, "warnings": 0, "errors": 0,
         }))

@@ -55,7 +55,10 @@ impl From<Problem> for Failed {
 const LIT_NAMES: [&str; 3] = ["lit", "llvm-lit", "lit.py"];
 
 /// The arguments. Under the name of a program that it can stand for, it is that program.
-fn command_line() -> Vec<OsString> {
+///
+/// # Errors
+/// What is wrong with those that stand in the environment, as lit says it.
+fn command_line() -> Result<Vec<OsString>, String> {
     let mut given = std::env::args_os();
     let name = given.next().unwrap_or_default();
     let called = Path::new(&name).file_name().and_then(|n| n.to_str()).unwrap_or_default();
@@ -69,7 +72,7 @@ fn command_line() -> Vec<OsString> {
     match command {
         Some("lit") => {
             all.push("lit".into());
-            all.extend(lit::arguments(given));
+            all.extend(lit::arguments(given)?);
         }
         Some(command) => {
             all.push(command.into());
@@ -77,7 +80,7 @@ fn command_line() -> Vec<OsString> {
         }
         None => all.extend(given),
     }
-    all
+    Ok(all)
 }
 
 /// The program's main function.
@@ -86,7 +89,13 @@ pub fn main() -> ExitCode {
     if let Some(answered) = asked.or_else(crate::device::observer::answer_if_asked) {
         return answered;
     }
-    let arguments = command_line();
+    let arguments = match command_line() {
+        Ok(arguments) => arguments,
+        Err(why) => {
+            eprintln!("lit: error: {why}");
+            return Status::Usage.into();
+        }
+    };
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(e) if e.use_stderr() && arguments.get(1).is_some_and(|a| a == "lit") => {

@@ -5,7 +5,7 @@ use super::config::{Format, Test};
 use super::execute::{Context, environment};
 use super::log::LineRan;
 use super::outcome::{Code, Outcome};
-use super::pipeline::{Program as Start, program};
+use super::pipeline::{Program, program};
 use super::shell::{Abort, Ran};
 use super::{googletest, libtest, redirect};
 use crate::process::{self, End};
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// An executable that lists its cases.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct TestProgram {
     /// Where it is.
     pub path: PathBuf,
     /// Words that start it.
@@ -38,7 +38,7 @@ pub enum Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OfProgram {
     /// The program.
-    pub program: Arc<Program>,
+    pub program: Arc<TestProgram>,
     /// What of it.
     pub part: Part,
 }
@@ -114,7 +114,7 @@ pub(super) fn run(test: &Test, of: &OfProgram, number: usize, context: &Context)
     }
     let limit = frozen.timeout;
     let started = process::now();
-    let done = program(&Start {
+    let done = program(&Program {
         marker: &format!("{}/{number}", context.marker),
         folder: &of.program.folder,
         argv: &argv,
@@ -166,7 +166,7 @@ pub(super) fn run(test: &Test, of: &OfProgram, number: usize, context: &Context)
 }
 
 /// A place for a report where nothing is yet: a file that is there says that the program got to its end.
-fn report_file() -> std::io::Result<tempfile::TempPath> {
+pub(super) fn report_file() -> std::io::Result<tempfile::TempPath> {
     let path = tempfile::Builder::new().prefix("gtest-").suffix(".json").tempfile()?.into_temp_path();
     std::fs::remove_file(&path)?;
     Ok(path)

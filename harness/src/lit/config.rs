@@ -187,6 +187,24 @@ pub struct SuiteInfo {
     pub exec_root: PathBuf,
 }
 
+/// What is said of a test outside its file: by arguments, or by the format that found it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Marks {
+    /// Conditions under which it fails, besides those of the file.
+    pub xfails: Vec<String>,
+    /// No condition makes it fail.
+    pub xfail_not: bool,
+    /// Conditions that it needs, besides those of the file.
+    pub requires: Vec<String>,
+    /// Conditions under which it cannot be run, besides those of the file.
+    pub unsupported: Vec<String>,
+    /// No condition keeps it from being run, but those that it needs.
+    pub unsupported_not: bool,
+    /// How often it is run again when it failed and its file does not say.
+    pub retries: Option<u32>,
+}
+
 /// A test.
 #[derive(Clone, Debug)]
 pub struct Test {
@@ -196,14 +214,8 @@ pub struct Test {
     pub path: String,
     /// The configuration of its folder.
     pub config: Arc<Config>,
-    /// Conditions under which it fails, besides those of the file.
-    pub xfails: Vec<String>,
-    /// No condition makes it fail.
-    pub xfail_not: bool,
-    /// Marked as unsupported from outside.
-    pub unsupported: bool,
-    /// `UNSUPPORTED` of the file does not count.
-    pub unsupported_not: bool,
+    /// What is said of it outside its file.
+    pub marks: Marks,
     /// The program whose case it is.
     pub of_program: Option<OfProgram>,
 }
@@ -211,16 +223,7 @@ pub struct Test {
 impl Test {
     /// A test as the suite has it.
     pub fn new(suite: Arc<SuiteInfo>, path: String, config: Arc<Config>) -> Self {
-        Self {
-            suite,
-            path,
-            config,
-            xfails: Vec::new(),
-            xfail_not: false,
-            unsupported: false,
-            unsupported_not: false,
-            of_program: None,
-        }
+        Self { suite, path, config, marks: Marks::default(), of_program: None }
     }
 
     /// `SUITE :: path`.

@@ -7,7 +7,7 @@ use super::programs::{self, Wanted};
 use super::python::{self, NoAnswer, Question};
 use crate::diag::Problem;
 use crate::suite::config::{self, Dialect};
-use crate::suite::discover::{Suite, open_lit_root, show};
+use crate::suite::discover::{Suite, not_utf8, open_lit_root, show};
 use crate::suite::features::{Features, KindState};
 use crate::suite::{Settings, tools};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,11 +61,14 @@ pub fn discover(question: &Question) -> Result<Discovered, NoAnswer> {
             known.insert(home.clone(), FrozenSuite::open(&home, question)?);
         }
         let Some(suite) = known.get(&home) else { continue };
+        if absolute.to_str().is_none() {
+            return Err(NoAnswer::Problems(vec![not_utf8(&absolute)]));
+        }
         let before = discovered.tests.len();
         let place = suite.inside(&absolute).unwrap_or_default();
         discovered.add(suite.tests(&place, question)?);
         if discovered.tests.len() == before {
-            eprintln!("lit: warning: input '{}' contained no tests", path.display());
+            question.warn(&format!("input '{}' contained no tests", path.display()));
             discovered.warnings += 1;
         }
     }
@@ -229,7 +232,7 @@ impl FrozenSuite {
         let (tests, warnings) = programs::tests(&self.info, folder, self.folders.of(folder), wanted);
         found.tests.extend(tests);
         for warning in warnings {
-            eprintln!("lit: warning: {warning}");
+            question.warn(&warning);
             found.warnings += 1;
         }
     }
@@ -244,10 +247,16 @@ impl FrozenSuite {
         if of_programs {
             self.programs(path, found, question, None);
         }
+        let of_files = !of_programs && !matches!(frozen.format, Format::None);
         let Ok(entries) = std::fs::read_dir(self.info.source_root.join(path)) else { return Ok(()) };
         let mut folders = Vec::new();
         for entry in entries.flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(name) = entry.file_name().into_string() else {
+                if of_files && let Some(lost) = first_test(&entry.path(), frozen) {
+                    return Err(NoAnswer::Problems(vec![not_utf8(&lost)]));
+                }
+                continue;
+            };
             let is_folder = match entry.file_type() {
                 Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
                 Ok(kind) => kind.is_dir(),
@@ -258,7 +267,7 @@ impl FrozenSuite {
                 if !matches!(name.as_str(), "Output" | ".svn" | ".git") && !frozen.excludes.contains(&name) {
                     folders.push(inside);
                 }
-            } else if !of_programs && !matches!(frozen.format, Format::None) && is_test(&name, frozen) {
+            } else if of_files && is_test(&name, frozen) {
                 found.tests.push(Test::new(Arc::clone(&self.info), inside, Arc::clone(config)));
             }
         }
@@ -269,7 +278,12 @@ impl FrozenSuite {
                 Some((place, Home::Lit)) => {
                     let suite = Self::open(place, question)?;
                     if suite.info != self.info {
-                        found.add(suite.tests("", question)?);
+                        let inner = suite.tests("", question)?;
+                        if inner.tests.is_empty() {
+                            question.warn(&format!("test suite '{}' contained no tests", suite.info.name));
+                            found.warnings += 1;
+                        }
+                        found.add(inner);
                     }
                 }
                 Some((place, Home::Folder)) => {
@@ -288,6 +302,13 @@ impl FrozenSuite {
         }
         Ok(())
     }
+}
+
+/// The first test at or below a place, whatever its name is made of.
+fn first_test(place: &Path, frozen: &Frozen) -> Option<PathBuf> {
+    let files = walkdir::WalkDir::new(place).into_iter().flatten().filter(|e| !e.file_type().is_dir());
+    let mut tests = files.filter(|e| is_test(&e.file_name().to_string_lossy(), frozen));
+    Some(tests.next()?.into_path())
 }
 
 fn is_test(name: &str, frozen: &Frozen) -> bool {

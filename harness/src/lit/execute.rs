@@ -1,12 +1,12 @@
 //! One test: read, decided, run, given lit's result.
 
 use super::cases;
-use super::config::{Format, Frozen, Test};
+use super::config::{Format, Test};
 use super::googletest::{self, How};
 use super::log::{LineRan, Log};
 use super::outcome::{Code, Outcome, Trap};
 use super::shell::{Abort, Shell, State, real};
-use crate::process::{End, Interrupt, Limits};
+use crate::process::{Deadline, End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
 use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan, scan_without_script};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,11 +21,18 @@ static UNKNOWN: LazyLock<regex::Regex> =
 /// Characters of an output that are shown when nothing is said.
 pub const OUTPUT_LIMIT: usize = 10_240;
 
+/// Variables that name a temporary folder.
+pub(super) const TEMPORARY: [&str; 4] = ["TMP", "TMPDIR", "TEMP", "TEMPDIR"];
+/// Marks a test as unsupported whatever holds: lit's name of a feature that every such test has.
+pub const UNSUPPORTED_MARK: &str = "lit-unsupported-marker";
+
 /// What all tests of a run share.
 #[derive(Debug)]
 pub struct Context {
     /// Marks processes, before a test's number.
     pub marker: String,
+    /// Folders that were put before PATH: a real shell is looked for there first.
+    pub path: Vec<PathBuf>,
     /// Temporary folder of the run: in `TMPDIR` and the like; `None` leaves them as they are.
     pub tmp: Option<PathBuf>,
     /// Nothing is run: what would be is passed.
@@ -53,6 +60,7 @@ impl Context {
     pub fn new(marker: &str, tmp: Option<PathBuf>, interrupt: Interrupt) -> Self {
         Self {
             marker: format!("{marker}/{}/{:x}", std::process::id(), crate::process::now().utc),
+            path: Vec::new(),
             tmp,
             no_execute: false,
             output_limit: OUTPUT_LIMIT,
@@ -70,7 +78,22 @@ impl Context {
 /// Runs a test; `None` when the run was interrupted.
 pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome> {
     let started = Instant::now();
-    let mut outcome = match (&test.of_program, &test.config.frozen.format) {
+    let outcome = contained(|| by_format(test, number, context))?;
+    Some(Outcome { elapsed: started.elapsed(), ..outcome })
+}
+
+/// What panics in one test takes no other with it.
+fn contained(work: impl FnOnce() -> Option<Outcome>) -> Option<Outcome> {
+    // Only what tests share outlives the panic: counters behind locks, and pipes.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let why = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it did not say why");
+        Some(Outcome::new(Code::Unresolved, format!("runproof itself failed in this test: {why}\n")))
+    })
+}
+
+fn by_format(test: &Test, number: usize, context: &Context) -> Option<Outcome> {
+    Some(match (&test.of_program, &test.config.frozen.format) {
         (Some(of), _) => plain(test, cases::run(test, of, number, context))?,
         (None, Format::Shell { external, preamble, .. }) => {
             let mut file = ShellTest { test, number, context, external: *external, preamble };
@@ -90,9 +113,7 @@ pub fn execute(test: &Test, number: usize, context: &Context) -> Option<Outcome>
             );
             Outcome::new(Code::Unresolved, why)
         }
-    };
-    outcome.elapsed = started.elapsed();
-    Some(outcome)
+    })
 }
 
 /// Why a test will not be run here, when that can be said without running it.
@@ -121,17 +142,18 @@ fn plain(test: &Test, ran: Result<Outcome, Abort>) -> Option<Outcome> {
     })
 }
 
-/// A program that passes by its exit status.
+/// A program that passes by its exit status. Its environment is lit's own, not the suite's.
 fn executable(test: &Test, number: usize, context: &Context) -> Result<Outcome, Abort> {
     if test.config.frozen.unsupported {
         return Ok(Outcome::new(Code::Unsupported, ""));
     }
     let argv = [test.source().display().to_string()];
+    let own = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
     let done = super::pipeline::program(&super::pipeline::Program {
         marker: &format!("{}/{number}", context.marker),
         folder: &std::env::current_dir().unwrap_or_default(),
         argv: &argv,
-        env: environment(test, context),
+        env: own.chain(temporary(context)).collect(),
         limit: None,
         merged: false,
         interrupt: &context.interrupt,
@@ -149,10 +171,10 @@ fn executable(test: &Test, number: usize, context: &Context) -> Result<Outcome, 
 
 /// Whether a test is expected to fail, by what its file says and what is said of it from outside.
 pub(super) fn expected_to_fail(test: &Test, of_file: &[String]) -> Result<bool, String> {
-    if test.xfail_not {
+    if test.marks.xfail_not {
         return Ok(false);
     }
-    for item in test.xfails.iter().chain(of_file) {
+    for item in test.marks.xfails.iter().chain(of_file) {
         if item == "*" {
             return Ok(true);
         }
@@ -181,13 +203,15 @@ fn as_expected(mut outcome: Outcome, expected: bool) -> Outcome {
 /// The environment of a test.
 pub(super) fn environment(test: &Test, context: &Context) -> BTreeMap<String, String> {
     let mut env = test.config.frozen.environment.clone();
-    if let Some(tmp) = &context.tmp {
-        for name in ["TMP", "TMPDIR", "TEMP", "TEMPDIR"] {
-            env.insert(name.to_owned(), tmp.display().to_string());
-        }
-    }
+    env.extend(temporary(context));
     env.insert("LIT_CURRENT_TESTCASE".to_owned(), test.name());
     env
+}
+
+/// The variables that name the run's temporary folder.
+fn temporary(context: &Context) -> impl Iterator<Item = (String, String)> {
+    let named = |tmp: &PathBuf| TEMPORARY.map(|name| (name.to_owned(), tmp.display().to_string()));
+    context.tmp.as_ref().map(named).into_iter().flatten()
 }
 
 /// Whether a test is not for this place.
@@ -195,7 +219,7 @@ fn gate(test: &Test, file: &LitFile) -> Result<Option<Outcome>, String> {
     let frozen = &test.config.frozen;
     let missing = |features: &BTreeSet<String>| -> Result<Vec<String>, String> {
         let mut missing = Vec::new();
-        for item in &file.requires {
+        for item in test.marks.requires.iter().chain(&file.requires) {
             let holds = evaluate(item, features).map_err(|e| format!("Error in REQUIRES list:\n{e}"))?;
             if !holds {
                 missing.push(item.clone());
@@ -210,12 +234,9 @@ fn gate(test: &Test, file: &LitFile) -> Result<Option<Outcome>, String> {
         return Ok(Some(Outcome { missing: absent, ..unsupported(text) }));
     }
     let mut present = Vec::new();
-    if !test.unsupported_not {
-        if test.unsupported {
-            present.push("lit-unsupported-marker".to_owned());
-        }
-        for item in &file.unsupported {
-            let holds = evaluate(item, &frozen.features);
+    if !test.marks.unsupported_not {
+        for item in test.marks.unsupported.iter().chain(&file.unsupported) {
+            let holds = if item == UNSUPPORTED_MARK { Ok(true) } else { evaluate(item, &frozen.features) };
             if holds.map_err(|e| format!("Error in UNSUPPORTED list:\n{e}"))? {
                 present.push(item.clone());
             }
@@ -330,7 +351,7 @@ impl ShellTest<'_> {
         if let Err(e) = std::fs::create_dir_all(folder.join("Output")) {
             return Some(exception(&super::redirect::os_error(&e, folder.join("Output"))));
         }
-        let allowed = if self.context.one_attempt { 1 } else { retries(file, frozen) + 1 };
+        let allowed = if self.context.one_attempt { 1 } else { retries(file, self.test).saturating_add(1) };
         let mut attempts = 0;
         let last = loop {
             attempts += 1;
@@ -427,7 +448,7 @@ impl ShellTest<'_> {
             marker: &marker,
             folder,
             interrupt: &self.context.interrupt,
-            deadline: limit.map(|l| (Instant::now() + l, l)),
+            deadline: limit.map(|l| (Deadline::after(l).at, l)),
             timed_out: false,
             pipefail: frozen.pipefail,
             log: &mut log,
@@ -517,7 +538,7 @@ impl ShellTest<'_> {
         let path = tmp.with_extension("script");
         let failed = |e: &std::io::Error| Abort::Exception(super::redirect::os_error(e, &path));
         std::fs::write(&path, text).map_err(|e| failed(&e))?;
-        let shell = which::which("bash").unwrap_or_else(|_| PathBuf::from("/bin/sh"));
+        let shell = bash(&self.context.path);
         let limit = (frozen.timeout > 0).then(|| Duration::from_secs(frozen.timeout));
         let marker = format!("{}/{}", self.context.marker, self.number);
         let done = super::pipeline::program(&super::pipeline::Program {
@@ -553,8 +574,20 @@ impl ShellTest<'_> {
 }
 
 /// How often a test that failed is run again.
-pub fn retries(file: &LitFile, frozen: &Frozen) -> u32 {
-    file.retries.or(frozen.retries).unwrap_or(0)
+pub fn retries(file: &LitFile, test: &Test) -> u32 {
+    file.retries.or(test.marks.retries).or(test.config.frozen.retries).unwrap_or(0)
+}
+
+/// The shell that lit hands scripts to. The folders put before PATH come first, or the system's when there are none.
+fn bash(folders: &[PathBuf]) -> PathBuf {
+    let first = match folders {
+        [] => vec![PathBuf::from("/bin"), PathBuf::from("/usr/bin")],
+        folders => folders.to_vec(),
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = first.into_iter().chain(std::env::split_paths(&path));
+    let found = all.map(|folder| folder.join("bash")).find(|bash| bash.exists() && !bash.is_dir());
+    found.unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }
 
 /// The result of a test at which lit itself fails.
@@ -603,5 +636,17 @@ pub fn defaults(list: &mut Vec<Substitution>, source: &Path, tmp: &Path) {
         put(format!("%{{/{letter}:real}}"), &real);
         put(format!("%{{/{letter}:regex_replacement}}"), &path.replace('@', "\\@").replace('&', "\\&"));
         put(format!("%:{letter}"), path.strip_prefix('/').unwrap_or(&path));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_one_tests_result() {
+        let outcome = contained(|| panic!("on {}", "purpose")).unwrap();
+        assert_eq!(outcome.code, Code::Unresolved);
+        assert!(outcome.output.contains("on purpose"), "{}", outcome.output);
     }
 }

@@ -3,6 +3,8 @@
 # can see.
 # Everything that lit prints on the way is for the user. Status 77: this Python has no lit.
 import json
+import os
+import re
 import shlex
 import sys
 
@@ -23,15 +25,23 @@ seen = {}
 lit.util.killProcessAndChildrenIsSupported = lambda: (True, "")
 
 find = lit.discovery.find_tests_for_inputs
+inside = lit.discovery.getTestsInSuite
 local = lit.discovery.getLocalConfig
 load = lit.TestingConfig.TestingConfig.load_from_path
 folders = {}
+whole = set()
 
 
 def local_config(suite, path, *arguments):
     config = local(suite, path, *arguments)
     folders[(id(suite), tuple(path))] = (suite, config)
     return config
+
+
+def tests_in_suite(suite, path, *arguments):
+    if not path:
+        whole.add(id(suite))
+    return inside(suite, path, *arguments)
 
 
 def load_from_path(self, path, *arguments):
@@ -51,7 +61,10 @@ def text(value):
 
 def substitution(pair):
     pattern, value = pair
-    pattern = pattern if isinstance(pattern, str) else pattern.pattern
+    if not isinstance(pattern, str):
+        # Flags that were given beside a pattern stand in front of it.
+        given = [letter for letter in "imsx" if pattern.flags & getattr(re, letter.upper())]
+        pattern = "".join(["(?", *given, ")"] if given else []) + text(pattern.pattern)
     if type(value).__name__ == "SubstituteCaptures":
         return {"pattern": pattern, "groups": str(value)}
     return [pattern, str(value)]
@@ -86,6 +99,15 @@ def test_format(value):
     return {"kind": "python", "class": type(value).__name__}
 
 
+def marks(test):
+    config_retries = getattr(test.config, "test_retry_attempts", 0)
+    found = {name: [text(x) for x in getattr(test, name, [])] for name in ("xfails", "requires", "unsupported")}
+    found.update((name, bool(getattr(test, name, False))) for name in ("xfail_not", "unsupported_not"))
+    found = {name: value for name, value in found.items() if value}
+    retries = getattr(test, "allowed_retries", config_retries)
+    return found if retries == config_retries else {**found, "retries": retries}
+
+
 def write(tests, *arguments):
     suites, configs, known = [], [], {}
 
@@ -95,7 +117,7 @@ def write(tests, *arguments):
             known[key] = len(suites)
             suites.append({
                 "name": text(suite.name), "source_root": text(suite.source_root), "exec_root": text(suite.exec_root),
-                "file": text(getattr(suite.config, "_runproof_file", "")),
+                "file": text(getattr(suite.config, "_runproof_file", "")), "whole": id(suite) in whole,
             })
         return known[key]
 
@@ -104,20 +126,30 @@ def write(tests, *arguments):
         [number(suite), "/".join(path), config(value, configs, known)]
         for (_, path), (suite, value) in folders.items()
     ]
-    whole = seen["lit_config"]
+    lit_config = seen["lit_config"]
     data = {
         "version": lit.__version__,
         "suites": suites,
         "configs": configs,
         "tests": listed,
+        "marks": {index: found for index, found in enumerate(map(marks, tests)) if found},
         "folders": visited,
-        "groups": {text(k): v for k, v in getattr(whole, "parallelism_groups", {}).items() if v is not None},
-        "coverage": bool(getattr(whole, "per_test_coverage", False)),
-        "warnings": whole.numWarnings,
-        "errors": whole.numErrors,
+        "groups": {text(k): v for k, v in getattr(lit_config, "parallelism_groups", {}).items() if v is not None},
+        "coverage": bool(getattr(lit_config, "per_test_coverage", False)),
+        "warnings": lit_config.numWarnings,
+        "errors": lit_config.numErrors,
     }
-    with open(out, "w") as file:
-        json.dump(data, file)
+    try:
+        written = json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError as e:
+        odd = e.object[e.object.rfind('"', 0, e.start) + 1:e.object.find('"', e.end)]
+        sys.stderr.write(
+            "%s: fatal: %r is not UTF-8: rename that file, or take the value out of the configuration\n"
+            % (sys.argv[0], os.fsencode(odd))
+        )
+        sys.exit(2)
+    with open(out, "wb") as file:
+        file.write(written)
 
 
 def config(value, configs, known):
@@ -144,6 +176,7 @@ def config(value, configs, known):
 
 
 lit.discovery.find_tests_for_inputs = find_tests
+lit.discovery.getTestsInSuite = tests_in_suite
 lit.discovery.getLocalConfig = local_config
 lit.TestingConfig.TestingConfig.load_from_path = load_from_path
 lit.main.print_discovered = write

@@ -42,7 +42,14 @@ const PASSED: &[&str] = &[
     "TMP",
     "TEMP",
     "TEMPDIR",
+    "AVRLIT_BOARD",
+    "AVRLIT_PORT",
     "FILECHECK_OPTS",
+    "VCINSTALLDIR",
+    "VCToolsinstallDir",
+    "VSINSTALLDIR",
+    "WindowsSdkDir",
+    "WindowsSDKLibVersion",
     "SOURCE_DATE_EPOCH",
     "GTEST_FILTER",
     "DFLTCC",
@@ -256,7 +263,7 @@ pub fn without_given(environment: &mut BTreeMap<String, String>) {
     }
     environment.retain(|name, value| name != "PATH" || value != OWN_PATH);
     environment.retain(|name, value| given.get(name) != Some(value) || name == "PATH");
-    for name in ["TMP", "TMPDIR", "TEMP", "TEMPDIR"] {
+    for name in super::execute::TEMPORARY {
         environment.remove(name);
     }
 }

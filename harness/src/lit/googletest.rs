@@ -1,7 +1,7 @@
 //! Programs that are tests by googletest's rules. One test is a program, or with sharding a part of its cases; what its JSON says of
 //! each case takes its place in lists and reports.
 
-use super::cases::{NOT_REPORTED, Said};
+use super::cases::{NOT_REPORTED, Said, report_file};
 use super::config::{Format, Test};
 use super::execute::{Context, expected_to_fail};
 use super::outcome::{Code, Outcome};
@@ -95,14 +95,7 @@ pub(super) fn run(test: &Test, number: usize, context: &Context, how: &How<'_>) 
     }
     let (executable, shard) = place(path, context.gtest_sharding)
         .ok_or_else(|| failed(format!("`{}` names no part of a program", test.path)))?;
-    let report = tempfile::Builder::new()
-        .prefix("gtest-")
-        .suffix(".json")
-        .tempfile()
-        .map_err(|e| failed(format!("no report can be made: {e}")))?
-        .into_temp_path();
-    // A file that is there says that the program got to its end.
-    std::fs::remove_file(&report).map_err(|e| failed(super::redirect::os_error(&e, &report)))?;
+    let report = report_file().map_err(|e| failed(format!("no report can be made: {e}")))?;
     let mut said = vec![
         ("GTEST_OUTPUT", format!("json:{}", report.display())),
         ("GTEST_SHUFFLE", u8::from(context.shuffle).to_string()),

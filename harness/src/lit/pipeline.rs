@@ -18,7 +18,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Why nobody knows all that a command wrote.
 const STILL_HELD: &str = "half a minute after the command's end a process still holds an output of it, or writes to a pipe that nobody reads";
@@ -704,7 +704,8 @@ pub(super) fn program(program: &Program<'_>) -> io::Result<ProgramDone> {
     // The writers are in it: they must be closed here.
     drop(process);
     let mut running = [running];
-    let patience = patience(program.limit.map(|l| (Instant::now() + l, l)), program.interrupt);
+    let patience =
+        patience(program.limit.map(|l| (crate::process::Deadline::after(l).at, l)), program.interrupt);
     let end = scope.wait_reading(&mut running, &mut captures, &patience);
     scope.sweep(end != End::Ended);
     if end == End::Ended && captures.iter().any(Capture::is_open) {

@@ -1,9 +1,9 @@
 //! Which files of a folder are programs with cases, and what they list. The only place where a program is started before the run.
 
-use super::cases::{OfProgram, Part, Program, listing_arguments, of_the_user};
+use super::cases::{OfProgram, Part, TestProgram, listing_arguments, of_the_user};
 use super::config::{Config, Format, SuiteInfo, Test};
 use super::googletest::UNLISTED;
-use super::pipeline::{Program as Start, program};
+use super::pipeline::{Program, program};
 use super::{googletest, libtest, redirect};
 use crate::diag::Problem;
 use crate::process::{End, Interrupt};
@@ -29,7 +29,7 @@ pub(super) struct Wanted<'a> {
 }
 
 /// Whether a format's tests are in programs that list them.
-pub(super) fn has_programs(format: &Format) -> bool {
+pub fn has_programs(format: &Format) -> bool {
     matches!(format, Format::Googletest { .. } | Format::Libtest { .. })
 }
 
@@ -138,13 +138,14 @@ fn find(suite: &SuiteInfo, folder: &str, format: &Format) -> Vec<Found> {
     found
 }
 
-/// Names of the files of a folder, sorted, without hidden ones.
+/// Names of the files of a folder, sorted, without hidden ones. One that is not UTF-8 becomes a name that no file has:
+/// what cannot be started is told, and what is left out is not.
 fn files(place: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
     let mut names: Vec<String> = entries
         .flatten()
         .filter(|entry| !entry.path().is_dir())
-        .filter_map(|entry| entry.file_name().into_string().ok())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| !name.starts_with('.'))
         .collect();
     names.sort();
@@ -204,7 +205,7 @@ fn of_program(
 }
 
 /// How a program is started.
-fn start_of(suite: &SuiteInfo, found: &Found, format: &Format) -> Program {
+fn start_of(suite: &SuiteInfo, found: &Found, format: &Format) -> TestProgram {
     let file = super::shell::normal(&found.file);
     let here = std::env::current_dir().unwrap_or_default();
     let (mut words, folder) = match format {
@@ -219,11 +220,11 @@ fn start_of(suite: &SuiteInfo, found: &Found, format: &Format) -> Program {
         _ => (Vec::new(), here),
     };
     words.push(file.display().to_string());
-    Program { path: file, words, folder }
+    TestProgram { path: file, words, folder }
 }
 
 /// The cases that a program lists.
-fn list(of: &Program, config: &Config) -> Result<Vec<String>, String> {
+fn list(of: &TestProgram, config: &Config) -> Result<Vec<String>, String> {
     let format = &config.frozen.format;
     let mut argv = of.words.clone();
     argv.extend(listing_arguments(format).iter().map(|a| (*a).to_owned()));
@@ -233,7 +234,7 @@ fn list(of: &Program, config: &Config) -> Result<Vec<String>, String> {
         env.entry(name).or_insert(value);
     }
     let interrupt = Interrupt::manual().map_err(|e| e.to_string())?;
-    let done = program(&Start {
+    let done = program(&Program {
         marker: &format!("listing/{}", std::process::id()),
         folder: &of.folder,
         argv: &argv,

@@ -2,13 +2,15 @@
 //!
 //! This is the only place where Python is needed, and a suite that was moved over with `runproof migrate` does without.
 
-use super::config::{Config, Frozen, SuiteInfo, Test};
+use super::config::{Config, Frozen, Marks, SuiteInfo, Test};
 use super::discover::Discovered;
 use crate::diag::Problem;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::Output;
 use std::sync::Arc;
 
 const FREEZE: &str = include_str!("freeze.py");
@@ -48,6 +50,17 @@ impl Question {
         self.config_prefix.as_deref().unwrap_or("lit")
     }
 
+    fn program(&self) -> &str {
+        if self.program.is_empty() { "lit" } else { &self.program }
+    }
+
+    /// Tells what lit would warn of, unless only errors are shown.
+    pub(super) fn warn(&self, text: &str) {
+        if self.level != Some("error") {
+            eprintln!("{}: warning: {text}", self.program());
+        }
+    }
+
     /// lit's arguments that a configuration can see.
     fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
@@ -80,6 +93,8 @@ pub struct Answer {
     pub configs: Vec<Frozen>,
     /// Number of the suite, path in the suite, number of the configuration.
     pub tests: Vec<(usize, String, usize)>,
+    /// What is said of tests outside their files, by their places in `tests`.
+    pub marks: BTreeMap<usize, Marks>,
     /// Every folder that was looked into, in the same way.
     pub folders: Vec<(usize, String, usize)>,
     /// Size of each parallelism group.
@@ -100,6 +115,8 @@ pub struct AnswerSuite {
     pub info: SuiteInfo,
     /// lit's configuration file.
     pub file: PathBuf,
+    /// It was asked for from its root on: every folder that lit looks into is known.
+    pub whole: bool,
 }
 
 /// Why there is no answer.
@@ -111,15 +128,30 @@ pub enum NoAnswer {
     Problems(Vec<Problem>),
 }
 
+impl NoAnswer {
+    /// As problems. What lit said itself has been shown.
+    pub fn problems(self) -> Vec<Problem> {
+        match self {
+            Self::Problems(problems) => problems,
+            Self::Ended(status) => {
+                let why = format!("lit gave up with status {status}; what it said stands above");
+                vec![Problem::new("lit-configuration", why)]
+            }
+        }
+    }
+}
+
 impl From<Answer> for Discovered {
-    fn from(answer: Answer) -> Self {
+    fn from(mut answer: Answer) -> Self {
         let suites: Vec<Arc<SuiteInfo>> = answer.suites.into_iter().map(|s| Arc::new(s.info)).collect();
         let configs: Vec<Arc<Config>> = answer.configs.into_iter().map(|c| Arc::new(c.into())).collect();
         let tests = answer
             .tests
             .into_iter()
-            .filter_map(|(suite, path, config)| {
-                Some(Test::new(Arc::clone(suites.get(suite)?), path, Arc::clone(configs.get(config)?)))
+            .enumerate()
+            .filter_map(|(index, (suite, path, config))| {
+                let test = Test::new(Arc::clone(suites.get(suite)?), path, Arc::clone(configs.get(config)?));
+                Some(Test { marks: answer.marks.remove(&index).unwrap_or_default(), ..test })
             })
             .collect();
         Self {
@@ -143,28 +175,16 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
     let out = folder.path().join("answer.json");
     std::fs::write(&script, FREEZE)
         .map_err(|e| problem(format!("`{}` cannot be written: {e}", script.display())))?;
-    let program = if question.program.is_empty() { "lit" } else { &question.program };
-    let mut tried = Vec::new();
-    for python in interpreters() {
-        let mut arguments: Vec<OsString> =
-            vec![script.clone().into(), out.clone().into(), program.into(), "--show-tests".into()];
-        arguments.extend(question.arguments());
-        let ran = duct::cmd(&python, arguments).stdin_null().unchecked().run();
-        match ran.map(|done| done.status.code()) {
-            Ok(Some(0)) if out.is_file() => {
-                let text = std::fs::read_to_string(&out).map_err(|e| problem(e.to_string()))?;
-                return serde_json::from_str(&text)
-                    .map_err(|e| problem(format!("what lit says of the suite cannot be read: {e}")));
-            }
-            Ok(Some(NO_LIT)) => tried.push(format!("{} has no module `lit`", python.display())),
-            Ok(code) => return Err(NoAnswer::Ended(code.filter(|c| *c != 0).unwrap_or(2))),
-            Err(e) => tried.push(format!("{}: {e}", python.display())),
-        }
+    let mut arguments: Vec<OsString> =
+        vec![script.into(), out.clone().into(), question.program().into(), "--show-tests".into()];
+    arguments.extend(question.arguments());
+    let done = with_lit(&arguments, false)?;
+    if !done.status.success() || !out.is_file() {
+        return Err(gave_up(&done));
     }
-    let why = if tried.is_empty() { "no Python is on PATH".to_owned() } else { tried.join("; ") };
-    let problem = Problem::new("lit-missing", format!("this suite's configuration is Python, and no lit is there to read it: {why}"))
-        .help("install lit (`pip install lit`), name its Python with RUNPROOF_PYTHON, or move the suite over with `runproof migrate` where lit is installed");
-    Err(NoAnswer::Problems(vec![problem]))
+    let text = std::fs::read_to_string(&out).map_err(|e| problem(e.to_string()))?;
+    serde_json::from_str(&text)
+        .map_err(|e| problem(format!("what lit says of the suite cannot be read: {e}")))
 }
 
 /// Runs the tests with the installed lit; each name with lit's result.
@@ -194,21 +214,43 @@ pub fn verdicts(question: &Question) -> Result<BTreeMap<String, String>, NoAnswe
         out.clone().into(),
     ];
     arguments.extend(question.arguments());
+    let done = with_lit(&arguments, true)?;
+    if !out.is_file() {
+        return Err(gave_up(&done));
+    }
+    let text = std::fs::read_to_string(&out).map_err(|e| problem(e.to_string()))?;
+    let report: Report =
+        serde_json::from_str(&text).map_err(|e| problem(format!("lit's results cannot be read: {e}")))?;
+    Ok(report.tests.into_iter().map(|row| (row.name, row.code)).collect())
+}
+
+/// Runs the first Python that has lit. What it says goes to the user, or is kept when that is to be `quiet`.
+fn with_lit(arguments: &[OsString], quiet: bool) -> Result<Output, NoAnswer> {
+    let mut tried = Vec::new();
     for python in interpreters() {
-        let ran =
-            duct::cmd(&python, arguments.clone()).stdin_null().stdout_null().stderr_null().unchecked().run();
-        match ran.map(|done| done.status.code()) {
-            Ok(Some(NO_LIT)) | Err(_) => {}
-            Ok(_) if out.is_file() => {
-                let text = std::fs::read_to_string(&out).map_err(|e| problem(e.to_string()))?;
-                let report: Report = serde_json::from_str(&text)
-                    .map_err(|e| problem(format!("lit's results cannot be read: {e}")))?;
-                return Ok(report.tests.into_iter().map(|row| (row.name, row.code)).collect());
+        let command = duct::cmd(&python, arguments).stdin_null().unchecked();
+        let command = if quiet { command.stdout_null().stderr_capture() } else { command };
+        match command.run() {
+            Ok(done) if done.status.code() == Some(NO_LIT) => {
+                tried.push(format!("{} has no module `lit`", python.display()));
             }
-            Ok(code) => return Err(NoAnswer::Ended(code.unwrap_or(2))),
+            Ok(done) => return Ok(done),
+            Err(e) => tried.push(format!("{}: {e}", python.display())),
         }
     }
-    Err(problem("no Python with lit is there any more".to_owned()))
+    let why = if tried.is_empty() { "no Python is on PATH".to_owned() } else { tried.join("; ") };
+    let text = format!("this suite's configuration is Python, and no lit is there to read it: {why}");
+    let problem = Problem::new("lit-missing", text).help(
+        "install lit (`pip install lit`), name its Python with RUNPROOF_PYTHON, or move the suite over with \
+         `runproof migrate` where lit is installed",
+    );
+    Err(NoAnswer::Problems(vec![problem]))
+}
+
+/// lit has ended without an answer. What was kept of its words is shown.
+fn gave_up(done: &Output) -> NoAnswer {
+    let _ = std::io::stderr().write_all(&done.stderr);
+    NoAnswer::Ended(done.status.code().filter(|c| *c != 0).unwrap_or(2))
 }
 
 fn problem(why: String) -> NoAnswer {

@@ -2,15 +2,17 @@
 
 use super::config::Test;
 use super::outcome::{Code, Outcome};
+use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Whose results or outputs are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Whose {
     /// Nobody's.
+    #[value(name = "off")]
     Nobody,
     /// Of tests that failed.
     Failed,

@@ -3,6 +3,7 @@
 use super::config::Test;
 use super::execute::{Context, execute};
 use super::outcome::Outcome;
+use crate::process::Deadline;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
@@ -56,7 +57,7 @@ pub fn run(
             (name.as_str(), group)
         })
         .collect();
-    let until = options.max_time.map(|t| Instant::now() + t);
+    let until = options.max_time.map(|t| Deadline::after(t).at);
     let mut ended = Ended::Done;
     std::thread::scope(|scope| {
         let (sender, outcomes) = mpsc::channel();
@@ -116,15 +117,40 @@ pub fn run(
 }
 
 fn held<T>(group: Option<&Group>, work: impl FnOnce() -> T) -> T {
-    let Some(group) = group else { return work() };
-    let mut free = group.free.lock().unwrap_or_else(PoisonError::into_inner);
-    while *free == 0 {
-        free = group.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+    let _slot = group.map(Slot::take);
+    work()
+}
+
+/// A place in a group, given back when it is dropped: also when what held it panics.
+struct Slot<'g>(&'g Group);
+
+impl<'g> Slot<'g> {
+    fn take(group: &'g Group) -> Self {
+        let free = group.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = group.freed.wait_while(free, |free| *free == 0);
+        *free.unwrap_or_else(PoisonError::into_inner) -= 1;
+        Self(group)
     }
-    *free -= 1;
-    drop(free);
-    let done = work();
-    *group.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-    group.freed.notify_one();
-    done
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_gives_its_place_back() {
+        let group = Group { free: Mutex::new(1), freed: Condvar::new() };
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            held(Some(&group), || panic!("on purpose"))
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(*group.free.lock().unwrap(), 1);
+    }
 }

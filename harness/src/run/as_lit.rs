@@ -23,8 +23,7 @@ pub(super) fn retries_of(file: &LoadedFile, test: &Test) -> u32 {
     if test.of_program.is_some() {
         return 0;
     }
-    runproof_directives::lit::scan(&file.source.bytes)
-        .map_or(0, |scanned| retries(&scanned, &test.config.frozen))
+    runproof_directives::lit::scan(&file.source.bytes).map_or(0, |scanned| retries(&scanned, test))
 }
 
 /// Runs one attempt.

@@ -82,6 +82,55 @@ impl Baseline {
         if problems.is_empty() { Ok(Self { source, entries }) } else { Err(problems) }
     }
 
+    /// One that knows nothing yet.
+    pub fn empty() -> Self {
+        Self { source: Source::new("baseline", format!("{HEADING}\n")), entries: BTreeMap::new() }
+    }
+
+    /// Written again for everything that was found, known or not. Lines of what is still found stay, with their reasons
+    /// and review dates, and those of what is gone are left out. What is new is added when a reason and a review date
+    /// are given for it.
+    pub fn updated<'f>(
+        &self,
+        found: impl Iterator<Item = (&'f Source, &'f [Finding])>,
+        accept: Option<(&str, jiff::civil::Date)>,
+    ) -> Update {
+        let mut now: BTreeMap<Key, usize> = BTreeMap::new();
+        let mut order = Vec::new();
+        for (file, findings) in found {
+            for (key, times) in count(file, findings) {
+                order.push(key.clone());
+                now.insert(key, times);
+            }
+        }
+        let mut update = Update::default();
+        for line in String::from_utf8_lossy(&self.source.bytes).lines() {
+            let columns: Vec<String> = line.splitn(4, '\t').map(str::to_owned).collect();
+            let key = <[String; 4]>::try_from(columns).ok().map(|[file, code, word, _]| (file, code, word));
+            let known = key.and_then(|key| self.entries.get_key_value(&key));
+            let Some((key, entry)) = known.filter(|_| !line.starts_with('#')) else {
+                update.text.push_str(&format!("{line}\n"));
+                continue;
+            };
+            let Some(times) = now.remove(key) else {
+                update.gone += 1;
+                continue;
+            };
+            update.kept += 1;
+            update.new += usize::from(times > entry.times);
+            let times = if accept.is_some() { times } else { times.min(entry.times) };
+            update.line(key, times, &entry.reason, &entry.review);
+        }
+        for key in order {
+            let Some(times) = now.remove(&key) else { continue };
+            update.new += 1;
+            if let Some((reason, review)) = accept {
+                update.line(&key, times, reason, &review.to_string());
+            }
+        }
+        update
+    }
+
     /// Marks the refusals that it knows.
     pub fn apply(&self, file: &Source, findings: &mut [Finding]) {
         let counts = count(file, findings);
@@ -126,27 +175,30 @@ impl Baseline {
     }
 }
 
+/// A baseline that was written again, and how many of its lines are new, kept and gone. What is found more often than
+/// before is kept and new.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Update {
+    /// Its content.
+    pub text: String,
+    /// What was not known; in the text only when it was accepted.
+    pub new: usize,
+    /// What was known and is still found.
+    pub kept: usize,
+    /// What is no longer found.
+    pub gone: usize,
+}
+
+impl Update {
+    fn line(&mut self, (file, code, word): &Key, times: usize, reason: &str, review: &str) {
+        self.text.push_str(&format!("{file}\t{code}\t{word}\t{times}\t{reason}\t{review}\n"));
+    }
+}
+
 /// Today, by UTC.
 pub fn today() -> jiff::civil::Date {
     let text = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
     text.parse().unwrap_or_default()
-}
-
-/// The text of a baseline for everything that is refused today.
-pub fn text<'f>(
-    found: impl Iterator<Item = (&'f Source, &'f [Finding])>,
-    reason: &str,
-    review: jiff::civil::Date,
-) -> (String, usize) {
-    let mut text = format!("{HEADING}\n");
-    let mut lines = 0;
-    for (file, findings) in found {
-        for ((name, code, word), times) in count(file, findings) {
-            text.push_str(&format!("{name}\t{code}\t{word}\t{times}\t{reason}\t{review}\n"));
-            lines += 1;
-        }
-    }
-    (text, lines)
 }
 
 fn count(file: &Source, findings: &[Finding]) -> BTreeMap<Key, usize> {
@@ -196,15 +248,38 @@ mod tests {
     fn a_written_baseline_knows_everything_and_goes_stale() {
         let (source, mut findings) = file();
         let day = jiff::civil::date(2027, 1, 1);
-        let (text, lines) = text([(&source, findings.as_slice())].into_iter(), "old", day);
-        assert_eq!(lines, 1);
-        let baseline = Baseline::parse(Source::new("b", text)).unwrap();
+        let update =
+            Baseline::empty().updated([(&source, findings.as_slice())].into_iter(), Some(("old", day)));
+        assert_eq!((update.new, update.kept, update.gone), (1, 0, 0));
+        let baseline = Baseline::parse(Source::new("b", update.text)).unwrap();
         baseline.apply(&source, &mut findings);
         assert!(findings.iter().all(|f| f.severity == Severity::Known));
         assert!(baseline.stale([(&source, findings.as_slice())].into_iter()).is_empty());
         assert!(baseline.stale([(&source, &findings[..1])].into_iter())[0].message.contains("found 1 times"));
         assert!(baseline.stale(std::iter::empty())[0].message.contains("no longer found"));
         assert_eq!((baseline.due(day), baseline.due(jiff::civil::date(2027, 1, 2))), (0, 1));
+    }
+
+    #[test]
+    fn what_people_wrote_stays_when_it_is_written_again() {
+        let (source, findings) = file();
+        let found = || [(&source, findings.as_slice())].into_iter();
+        let heading = "# ours\n";
+        let line = |times: u32| format!("a.ll\tunknown-suffix\tCHECK-NXT\t{times}\tticket 7\t2030-01-01\n");
+        let gone = "b.ll\tunknown-suffix\tCHECK-NXT\t1\told\t2027-01-01\n";
+        let day = Some(("new", jiff::civil::date(2027, 1, 1)));
+        for (known, accept, expect, counts) in [
+            (line(2), None, line(2), (0, 1, 1)),
+            (line(3), None, line(2), (0, 1, 1)),
+            (line(1), None, line(1), (1, 1, 1)),
+            (line(1), day, line(2), (1, 1, 1)),
+            (String::new(), None, String::new(), (1, 0, 1)),
+        ] {
+            let text = format!("{heading}{known}{gone}");
+            let update = Baseline::parse(Source::new("b", text)).unwrap().updated(found(), accept);
+            assert_eq!(update.text, format!("{heading}{expect}"));
+            assert_eq!((update.new, update.kept, update.gone), counts, "{known}");
+        }
     }
 
     #[test]

@@ -97,6 +97,12 @@ pub fn show(path: &Path) -> String {
     }
 }
 
+/// A file cannot be a test because of its name, or of a folder's above it.
+pub fn not_utf8(path: &Path) -> Problem {
+    Problem::new("unreadable-file", format!("the name of `{}` is not UTF-8", show(path)))
+        .help("rename the file or folder: test ids are UTF-8")
+}
+
 fn roots_for(place: &Path) -> Result<Vec<PathBuf>, Problem> {
     let absolute = std::fs::canonicalize(place).map_err(|e| {
         Problem::new("no-suite", format!("`{}` cannot be found: {e}", place.display()))
@@ -155,11 +161,15 @@ fn is_suite_root(path: &Path) -> bool {
 fn read_root(root: &Path) -> Result<(Source, Config, String), Vec<Problem>> {
     let file = root.join(config::FILE);
     let (source, config) = config::read(&file, &show(&file))?;
-    let name = config.suite.name.as_ref().map_or_else(
+    let name = name_of(&config, root);
+    Ok((source, config, name))
+}
+
+fn name_of(config: &Config, root: &Path) -> String {
+    config.suite.name.as_ref().map_or_else(
         || root.file_name().map_or_else(|| "suite".to_owned(), |n| n.to_string_lossy().into_owned()),
         |n| n.get_ref().clone(),
-    );
-    Ok((source, config, name))
+    )
 }
 
 /// A suite in lit's dialect whose files were not looked for yet.
@@ -240,13 +250,7 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
             continue;
         }
         let Some(relative) = relative(root, entry.path()) else {
-            problems.push(
-                Problem::new(
-                    "unreadable-file",
-                    format!("the name of `{}` is not UTF-8", entry.path().display()),
-                )
-                .help("rename the file: test ids are UTF-8"),
-            );
+            problems.push(not_utf8(entry.path()));
             continue;
         };
         if entry.file_name() == config::FILE {
@@ -266,18 +270,26 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
     if problems.is_empty() { Ok(suite) } else { Err(problems) }
 }
 
+/// A suite in lit's dialect by the text of a `runproof.toml` that is not there yet, with the files that are its tests.
+///
+/// # Errors
+/// The text does not hold.
+pub fn lit_suite(home: &Path, text: &str, files: BTreeSet<String>) -> Result<Suite, Vec<Problem>> {
+    let file = home.join(config::FILE);
+    let (source, config) = config::parse(&show(&file), text.as_bytes().to_vec())?;
+    let name = name_of(&config, home);
+    let mut suite = without_files(home, source, config, name);
+    suite.files = files.into_iter().collect();
+    suite.lit = Some(Arc::new(FrozenSuite::of(&suite, &Question::default()).map_err(NoAnswer::problems)?));
+    Ok(suite)
+}
+
 /// A suite in lit's dialect: its files are those that lit would find, and nobody claims the others.
 fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Result<Suite, Vec<Problem>> {
     let mut suite = without_files(home, source, config, name);
     let question = Question { by_case: true, ..Question::default() };
-    let problems = |no: NoAnswer| match no {
-        NoAnswer::Problems(problems) => problems,
-        NoAnswer::Ended(status) => {
-            vec![Problem::new("lit-configuration", format!("lit ended with status {status}"))]
-        }
-    };
-    let frozen = FrozenSuite::of(&suite, &question).map_err(problems)?;
-    let found = frozen.tests("", &question).map_err(problems)?;
+    let frozen = FrozenSuite::of(&suite, &question).map_err(NoAnswer::problems)?;
+    let found = frozen.tests("", &question).map_err(NoAnswer::problems)?;
     for test in found.tests.into_iter().filter(|t| t.suite == frozen.info) {
         suite.files.push(test.path.clone());
         if test.of_program.is_some()
