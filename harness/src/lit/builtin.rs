@@ -163,26 +163,18 @@ fn show_nonprinting(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// `echo` in a pipe, which lit leaves to the program: options of several letters, and `\` only after `-e`.
+/// `echo` in a pipe, which lit leaves to the program: options of several letters. What has `\` in it is left to the program.
 fn echo_program(call: &mut Call<'_>) -> i32 {
-    let (mut newline, mut escapes) = (true, false);
+    let mut newline = true;
     let mut words = &call.args[1..];
     while let [first, rest @ ..] = words {
         let letters = first.strip_prefix('-').filter(|l| !l.is_empty());
         let Some(letters) = letters.filter(|l| l.chars().all(|c| "neE".contains(c))) else { break };
-        for letter in letters.chars() {
-            match letter {
-                'n' => newline = false,
-                'e' => escapes = true,
-                _ => escapes = false,
-            }
-        }
+        newline &= !letters.contains('n');
         words = rest;
     }
-    let text = words.join(" ");
-    let (bytes, stop) = if escapes { crate::shell::unescape(&text) } else { (text.into_bytes(), false) };
-    call.stdout.extend_from_slice(&bytes);
-    if newline && !stop {
+    call.stdout.extend_from_slice(words.join(" ").as_bytes());
+    if newline {
         call.stdout.push(b'\n');
     }
     0

@@ -19,6 +19,7 @@ mod libtest;
 mod log;
 mod outcome;
 mod pipeline;
+mod prepare;
 pub mod programs;
 pub mod python;
 mod readfile;

@@ -1,70 +1,29 @@
 //! Runs one pipeline. Neighbouring programs run side by side; a command that is built in runs when everything before it has
 //! ended, on what that has written.
 
-use super::builtin::{self, Builtin, Call, StateBuiltin};
+use super::builtin::Call;
 use super::outcome::Trap;
-use super::readfile;
+use super::prepare::{Prepared, Runner, Stage, prepare};
 use super::readfile::{contents, open_to_read};
-use super::redirect::{Opened, Streams, Target, os_error, redirect};
-use super::shell::{Abort, Ran, Shell, State, glob, normal, patience, shown};
+use super::redirect::{Opened, Target, os_error};
+use super::shell::{Abort, Ran, Shell, patience, shown};
 use crate::process::{Capture, End, Interrupt, Limits, Running, Scope};
-use runproof_directives::lit::python::repr;
-use runproof_directives::lit::shell::{Command, Word};
+use runproof_directives::lit::shell::Command;
 use runproof_records::record::Exit;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command as Process, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Why nobody knows all that a command wrote.
 const STILL_HELD: &str = "half a minute after the command's end a process still holds an output of it, or writes to a pipe that nobody reads";
 
+/// How Python numbers the end of what was killed.
+const KILLED: i32 = -9;
 /// What a pipe takes at least without a reader. Many have 16 pages; one that is made when its user has many has one.
 const PIPE_ROOM: usize = 1 << 12;
-
-/// A command made ready.
-struct Stage {
-    args: Vec<String>,
-    env: Arc<BTreeMap<String, String>>,
-    runner: Runner,
-    streams: Streams,
-    verdict: Verdict,
-}
-
-enum Runner {
-    Program(PathBuf),
-    Builtin(Builtin),
-}
-
-/// What an exit status means for the pipeline.
-#[derive(Clone, Default)]
-struct Verdict {
-    nots: u32,
-    /// A plain `not`: a crash is no failure that was expected.
-    no_crash: bool,
-    /// Where there is a `not --crash`: every `not`, the outermost first, and whether it is one. lit leaves all of them to the
-    /// program, so each counts for itself.
-    programs: Vec<bool>,
-}
-
-impl Verdict {
-    fn of(&self, status: i32) -> i32 {
-        if !self.programs.is_empty() {
-            return self.programs.iter().rev().fold(status, |status, crash| match crash {
-                true => i32::from(status >= 0),
-                false => i32::from(status <= 0),
-            });
-        }
-        if self.nots % 2 == 1 {
-            return i32::from(if self.no_crash { status <= 0 } else { status == 0 });
-        }
-        if self.nots > 1 { i32::from(status != 0) } else { status }
-    }
-}
 
 /// What a stage reads.
 #[derive(Default)]
@@ -87,13 +46,13 @@ struct Done {
 /// Runs a pipeline and puts what was run into the log; its exit status.
 pub(super) fn run(shell: &mut Shell<'_>, commands: &[Command]) -> Result<i32, Abort> {
     let mut opened: Vec<Opened> = Vec::new();
-    let mut stages: Vec<Stage> = Vec::with_capacity(commands.len());
+    let mut stages: Vec<Stage<'_>> = Vec::with_capacity(commands.len());
     for command in commands {
         match prepare(shell, command, commands.len(), &mut opened) {
             Ok(Prepared::Stage(stage)) => stages.push(stage),
             Ok(Prepared::Ended(ran)) => {
                 // An `env` without a command, behind others: they have been started.
-                execute(shell, &mut stages, &opened)?;
+                execute(shell, &stages, &opened)?;
                 let code = ran.code;
                 shell.log.ran(ran);
                 return Ok(code);
@@ -104,12 +63,14 @@ pub(super) fn run(shell: &mut Shell<'_>, commands: &[Command]) -> Result<i32, Ab
             Err(other) => return Err(other),
         }
     }
-    let done = execute(shell, &mut stages, &opened)?;
+    let done = execute(shell, &stages, &opened)?;
     let mut exit = None;
-    for ((command, stage), done) in commands.iter().zip(&stages).zip(done) {
-        let code = stage.verdict.of(done.status);
+    for (stage, done) in stages.iter().zip(done) {
+        // With a `--crash` all of it is one process, `not`, and was killed as a whole.
+        let killed = shell.timed_out && done.status == KILLED && !stage.verdict.programs.is_empty();
+        let code = if killed { KILLED } else { stage.verdict.of(done.status) };
         let ran = Ran {
-            words: shown(command),
+            words: shown(stage.command),
             program: match &stage.runner {
                 Runner::Program(path) => Some(path.clone()),
                 Runner::Builtin(_) => None,
@@ -140,213 +101,8 @@ fn written(opened: &[Opened]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-enum Prepared {
-    Stage(Stage),
-    /// A command that is no stage: it changes the shell, or only prints.
-    Ended(Ran),
-}
-
-fn prepare(
-    shell: &mut Shell<'_>,
-    command: &Command,
-    count: usize,
-    opened: &mut Vec<Opened>,
-) -> Result<Prepared, Abort> {
-    let words = late(&command.words, &shell.state.cwd)?;
-    let mut rest = words.as_slice();
-    let mut own_env: Option<BTreeMap<String, String>> = None;
-    let (mut verdict, mut plain_not) = (Verdict::default(), true);
-    let (mut programs, mut bangs) = (Vec::new(), false);
-    loop {
-        match rest.first().map(Word::text) {
-            Some("env") => {
-                let env = own_env.get_or_insert_with(|| (*shell.state.env).clone());
-                rest = update(env, rest)?;
-                if rest.is_empty() {
-                    let lines: Vec<String> = env.iter().map(|(k, v)| format!("{k}={v}")).collect();
-                    let stdout = lines.join("\n").into_bytes();
-                    return Ok(Prepared::Ended(Ran { words: shown(command), stdout, ..Ran::default() }));
-                }
-            }
-            Some(word @ ("not" | "!")) => {
-                plain_not &= word == "not" && verdict.nots == 0;
-                verdict.nots += 1;
-                rest = &rest[1..];
-                bangs |= word == "!";
-                let crash = word == "not" && rest.first().is_some_and(|w| w.text() == "--crash");
-                programs.push(crash);
-                rest = &rest[usize::from(crash)..];
-                if rest.is_empty() {
-                    return Err(Abort::error(format!("Error: '{word}' requires a subcommand")));
-                }
-            }
-            _ => break,
-        }
-    }
-    let crash = programs.contains(&true);
-    let Some(first) = rest.first() else { return Err(Abort::Exception("IndexError: no command".to_owned())) };
-    let name = glob(first, &shell.state.cwd)?.into_iter().next().unwrap_or_default();
-    if let Some(builtin) = builtin::of_shell(&name, count) {
-        if own_env.is_some() {
-            return Err(Abort::error(format!("Error: 'env' cannot call '{name}'")));
-        }
-        if crash {
-            return Err(Abort::error(format!("Error: 'not --crash' cannot call '{name}'")));
-        }
-        if count != 1 {
-            return Err(Abort::error(format!("Unsupported: '{name}' cannot be part of a pipeline")));
-        }
-        let mut ran = change(shell, builtin, &rest[1..], &name, command, opened)?;
-        ran.status = ran.code;
-        if verdict.nots % 2 == 1 {
-            ran.code = i32::from(ran.code == 0);
-        }
-        ran.words = shown(command);
-        return Ok(Prepared::Ended(ran));
-    }
-    verdict.no_crash = plain_not && verdict.nots == 1;
-    if crash && bangs {
-        // lit hands all of it to the program `not`, which knows of no `!`.
-        return Err(Abort::error("'!': command not found".to_owned()));
-    }
-    if crash {
-        verdict.programs = programs;
-    }
-    let streams = redirect(&command.redirects, &shell.state, opened)?;
-    let mut env = own_env.map_or_else(|| Arc::clone(&shell.state.env), Arc::new);
-    // A limit or a mask is for processes; `cat` and `diff` are lit's own. Who writes to a pipe by name waits for its reader.
-    let cwd = &shell.state.cwd;
-    let is_pipe = |word: &Word| cwd.join(word.text()).metadata().is_ok_and(|m| m.file_type().is_fifo());
-    let as_program = match &*name {
-        "cat" => rest.iter().any(is_pipe),
-        "diff" => false,
-        _ => shell.state.limited || shell.state.umask.is_some(),
-    };
-    let runner = match builtin::of_name(&name) {
-        Some(builtin) => {
-            search_path(&env, &shell.state)?;
-            let program = if as_program { find(&name, &env, &shell.state).ok() } else { None };
-            program.map_or(Runner::Builtin(builtin), Runner::Program)
-        }
-        None => Runner::Program(find(&name, &env, &shell.state)?),
-    };
-    if crash {
-        // As the program `not` does, so that a crash that is expected makes no noise.
-        let env = Arc::make_mut(&mut env);
-        env.insert("LLVM_DISABLE_CRASH_REPORT".to_owned(), "1".to_owned());
-        env.insert("LLVM_DISABLE_SYMBOLIZATION".to_owned(), "1".to_owned());
-    }
-    let mut args = vec![name];
-    for word in &rest[1..] {
-        args.extend(glob(word, &shell.state.cwd)?);
-    }
-    Ok(Prepared::Stage(Stage { args, env, runner, streams, verdict }))
-}
-
-/// Words with files put into them.
-fn late(words: &[Word], cwd: &Path) -> Result<Vec<Word>, Abort> {
-    words
-        .iter()
-        .map(|word| match word {
-            Word::Text(text) => readfile::expand(text, cwd).map(|text| Word::Text(text.into_owned())),
-            glob @ Word::Glob(_) => Ok(glob.clone()),
-        })
-        .collect()
-}
-
-/// Applies the words of `env` or `export`, the first of `words`; what is left is the command.
-pub(super) fn update<'w>(env: &mut BTreeMap<String, String>, words: &'w [Word]) -> Result<&'w [Word], Abort> {
-    let mut unset = false;
-    for (at, word) in words.iter().enumerate().skip(1) {
-        let Word::Text(text) = word else {
-            return Err(Abort::Exception("AttributeError: a file name pattern among variables".to_owned()));
-        };
-        match text.as_str() {
-            "-u" => unset = true,
-            "-i" => env.clear(),
-            name if unset => {
-                unset = false;
-                env.remove(name);
-            }
-            other => match other.split_once('=') {
-                Some((name, value)) => {
-                    env.insert(name.to_owned(), value.to_owned());
-                }
-                None => return Ok(&words[at..]),
-            },
-        }
-    }
-    Ok(&[])
-}
-
-/// A builtin that changes the shell, or `echo` alone.
-fn change(
-    shell: &mut Shell<'_>,
-    builtin: StateBuiltin,
-    words: &[Word],
-    name: &str,
-    command: &Command,
-    opened: &mut Vec<Opened>,
-) -> Result<Ran, Abort> {
-    let expands = builtin.expands;
-    let mut args = vec![name.to_owned()];
-    for word in words {
-        match word {
-            Word::Glob(_) if !expands => {
-                return Err(Abort::Exception(
-                    "TypeError: string argument expected, got 'GlobItem'".to_owned(),
-                ));
-            }
-            word => args.extend(glob(word, &shell.state.cwd)?),
-        }
-    }
-    let streams = if builtin.redirects {
-        let streams = redirect(&command.redirects, &shell.state, opened)?;
-        if streams.stdin.is_some() || streams.stderr != Target::Reader {
-            return Err(Abort::error(format!("stdin and stderr redirects not supported for {name}")));
-        }
-        streams
-    } else {
-        Streams { stdin: None, stdout: Target::Reader, stderr: Target::Reader }
-    };
-    let mut ran = (builtin.run)(&args, &mut shell.state)?;
-    if let Target::File(index) = streams.stdout {
-        let text = std::mem::take(&mut ran.stdout);
-        let file = &opened[index];
-        (&file.file).write_all(&text).map_err(|e| Abort::Exception(os_error(&e, &file.path)))?;
-    }
-    Ok(ran)
-}
-
-/// Where programs are looked for; an empty `PATH` stands for the usual places.
-fn search_path<'e>(env: &'e BTreeMap<String, String>, state: &'e State) -> Result<&'e str, Abort> {
-    let path = env.get("PATH").or_else(|| state.env.get("PATH"));
-    let path = path.ok_or_else(|| Abort::Exception("KeyError: 'PATH'".to_owned()))?;
-    Ok(if path.is_empty() { "/bin:/usr/bin" } else { path })
-}
-
-/// The executable of this name.
-fn find(name: &str, env: &BTreeMap<String, String>, state: &State) -> Result<PathBuf, Abort> {
-    if name.starts_with('.') {
-        let path = state.cwd.join(name);
-        if path.is_file() {
-            return Ok(path);
-        }
-    }
-    let path = search_path(env, state)?;
-    if name.starts_with('/') && Path::new(name).is_file() {
-        return Ok(normal(Path::new(name)));
-    }
-    let here = std::env::current_dir().unwrap_or_default();
-    path.split(':')
-        .map(|folder| here.join(folder).join(name))
-        .find(|p| p.metadata().is_ok_and(|m| !m.is_dir()))
-        .map(|p| normal(&p))
-        .ok_or_else(|| Abort::error(format!("{}: command not found", repr(name))))
-}
-
 /// Runs the stages; how each went.
-fn execute(shell: &mut Shell<'_>, stages: &mut [Stage], opened: &[Opened]) -> Result<Vec<Done>, Abort> {
+fn execute(shell: &mut Shell<'_>, stages: &[Stage<'_>], opened: &[Opened]) -> Result<Vec<Done>, Abort> {
     let mut done: Vec<Done> = Vec::with_capacity(stages.len());
     let mut input = Input::Null;
     while done.len() < stages.len() {
@@ -372,10 +128,20 @@ fn clone(file: &File) -> Result<File, Abort> {
     file.try_clone().map_err(|e| Abort::Exception(format!("OSError: {e}")))
 }
 
+/// Why a command did not even begin.
+fn not_created(stage: &Stage<'_>, why: &str) -> Abort {
+    let program = match &stage.runner {
+        Runner::Program(path) => path.display().to_string(),
+        Runner::Builtin(_) => stage.args[0].clone(),
+    };
+    let message = format!("Could not create process ({program}) due to {why}");
+    Abort::Error { words: Some(shown(stage.command)), message }
+}
+
 /// Runs a command that is built in.
 fn inside(
     shell: &mut Shell<'_>,
-    stage: &Stage,
+    stage: &Stage<'_>,
     last: bool,
     input: Input,
     opened: &[Opened],
@@ -384,7 +150,7 @@ fn inside(
     // As a process that starts there does.
     std::fs::metadata(shell.state.cwd.join(".")).map_err(|e| {
         let why = os_error(&e, &shell.state.cwd);
-        Abort::error(format!("Could not create process ({}) due to {why}", stage.args[0]))
+        not_created(stage, &why)
     })?;
     let patience = shell.patience();
     let input = match stage.streams.stdin {
@@ -460,7 +226,7 @@ struct Started {
 /// Runs the programs `from..to` side by side.
 fn programs(
     shell: &mut Shell<'_>,
-    stages: &[Stage],
+    stages: &[Stage<'_>],
     (from, to): (usize, usize),
     input: Input,
     opened: &[Opened],
@@ -477,7 +243,9 @@ fn programs(
             } else if end == End::TimedOut && captures.iter().any(Capture::is_open) {
                 // As if it had been ended itself: what came is not all, whatever its status says.
                 let held = collect(shell, &stages[from..to], &running, started, captures, to == stages.len());
-                held.map(|(done, next)| (done.into_iter().map(|d| Done { status: -9, ..d }).collect(), next))
+                held.map(|(done, next)| {
+                    (done.into_iter().map(|d| Done { status: KILLED, ..d }).collect(), next)
+                })
             } else if captures.iter().any(Capture::is_open) {
                 // lit would wait on; a part of an output must not be taken for all of it.
                 Err(Abort::Exception(STILL_HELD.to_owned()))
@@ -496,7 +264,7 @@ type AllStarted = (Vec<Running>, Vec<Started>, Vec<Capture>);
 fn start_all(
     shell: &Shell<'_>,
     scope: &mut Scope,
-    stages: &[Stage],
+    stages: &[Stage<'_>],
     (from, to): (usize, usize),
     mut input: Input,
     opened: &[Opened],
@@ -575,11 +343,7 @@ fn start_all(
                 drop(captures);
                 drop(std::mem::take(&mut input));
                 scope.end(&mut running);
-                let program = match &stage.runner {
-                    Runner::Program(path) => path.display().to_string(),
-                    Runner::Builtin(_) => String::new(),
-                };
-                return Err(Abort::error(format!("Could not create process ({program}) due to {error}")));
+                return Err(not_created(stage, &os_error(&error, &stage.args[0])));
             }
         }
     }
@@ -589,7 +353,7 @@ fn start_all(
 fn start(
     shell: &Shell<'_>,
     scope: &Scope,
-    stage: &Stage,
+    stage: &Stage<'_>,
     stdin: Input,
     stdout: Stdio,
     stderr: Stdio,
@@ -625,7 +389,7 @@ fn stdio(input: Input, folder: &Path) -> io::Result<Stdio> {
 
 fn collect(
     shell: &mut Shell<'_>,
-    verdicts: &[Stage],
+    verdicts: &[Stage<'_>],
     running: &[Running],
     started: Vec<Started>,
     mut captures: Vec<Capture>,
@@ -663,7 +427,7 @@ fn status(exit: &Exit, limited: bool) -> i32 {
         Exit::Code { code } => *code,
         Exit::Signal { number, .. } if limited => (256 - number) & 0xFF,
         Exit::Signal { number, .. } => -number,
-        Exit::TimedOut { .. } | Exit::Interrupted | Exit::NotReached | Exit::NotStarted { .. } => -9,
+        Exit::TimedOut { .. } | Exit::Interrupted | Exit::NotReached | Exit::NotStarted { .. } => KILLED,
     }
 }
 

@@ -1,10 +1,15 @@
 //! Where the streams of a command go, by lit's rules.
 
 use super::shell::{Abort, State};
+use crate::process::Patience;
 use runproof_directives::lit::python::repr;
 use runproof_directives::lit::shell::{Redirect, Word};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 /// Standard output or error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +63,7 @@ pub(super) fn redirect(
     redirects: &[Redirect],
     state: &State,
     opened: &mut Vec<Opened>,
+    patience: &Patience<'_>,
 ) -> Result<Streams, Abort> {
     let mut slots = [Slot::Stdin, Slot::Stdout, Slot::Stderr];
     for (place, redirect) in redirects.iter().enumerate() {
@@ -110,7 +116,7 @@ pub(super) fn redirect(
             _ => word.to_owned(),
         };
         let path = state.cwd.join(name);
-        let file = open(&path, mode).map_err(|e| Abort::Exception(os_error(&e, &path)))?;
+        let file = open(&path, mode, patience).map_err(|e| Abort::Exception(os_error(&e, &path)))?;
         opened.push(Opened { name: word.to_owned(), path, written: mode != Mode::Read, file });
         known.push((place, opened.len() - 1));
         Ok(opened.len() - 1)
@@ -133,14 +139,18 @@ pub(super) fn redirect(
 }
 
 /// lit opens files with its own mask: `umask` is for what commands make.
-fn open(path: &Path, mode: Mode) -> std::io::Result<File> {
+fn open(path: &Path, mode: Mode, patience: &Patience<'_>) -> io::Result<File> {
     let mut options = File::options();
     match mode {
         Mode::Read => options.read(true),
         Mode::Write => options.write(true).create(true).truncate(true),
         Mode::Append => options.append(true).create(true),
     };
-    let file = options.open(path)?;
+    let file = match path.metadata() {
+        // Waits for the other end, which may never come.
+        Ok(facts) if facts.file_type().is_fifo() => patiently(path.to_owned(), options, patience)?,
+        _ => options.open(path)?,
+    };
     // Python opens no folder, where the system does.
     if mode == Mode::Read && file.metadata()?.is_dir() {
         return Err(rustix::io::Errno::ISDIR.into());
@@ -148,8 +158,24 @@ fn open(path: &Path, mode: Mode) -> std::io::Result<File> {
     Ok(file)
 }
 
+/// Opens in a thread of its own, which nobody waits for when the time is up.
+fn patiently(path: PathBuf, options: OpenOptions, patience: &Patience<'_>) -> io::Result<File> {
+    const LOOK: Duration = Duration::from_millis(50);
+    let (done, opened) = channel();
+    std::thread::spawn(move || done.send(options.open(path)));
+    loop {
+        match opened.recv_timeout(LOOK) {
+            Ok(file) => return file,
+            Err(_) if Instant::now() >= patience.deadline.at || patience.interrupt.is_raised() => {
+                return Err(io::Error::other("nobody opened the other end of this pipe"));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
 /// An error of the system in Python's words.
-pub(super) fn os_error(error: &std::io::Error, name: impl AsRef<Path>) -> String {
+pub(super) fn os_error(error: &io::Error, name: impl AsRef<Path>) -> String {
     let shown = repr(&name.as_ref().to_string_lossy());
     match error.raw_os_error() {
         Some(number) => {

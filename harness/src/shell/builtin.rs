@@ -189,7 +189,7 @@ fn number_of(bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>, radix: u32, d
 }
 
 /// Escapes of `echo -e`; whether `\c` ended the output.
-pub(crate) fn unescape(text: &str) -> (Vec<u8>, bool) {
+fn unescape(text: &str) -> (Vec<u8>, bool) {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes().peekable();
     while let Some(byte) = bytes.next() {

@@ -15,7 +15,6 @@ mod state;
 mod stream;
 
 pub use builtin::is_builtin;
-pub(crate) use builtin::unescape;
 pub use real::run_in_real_shell;
 pub use run::{CommandOutcome, Program, RunEnv, ScriptExit, StageOutcome, run_script};
 pub use state::ShellState;

@@ -193,5 +193,20 @@ pub const TESTS: &[(&str, &str, &str)] = &[
     ),
     ("devnull.t", "RUN: cat /dev/null < /dev/null && diff /dev/null /dev/null\n", "PASS"),
     ("yes.t", "RUN: yes | head -1\n", "TIMEOUT"),
+    ("not-crash-time.t", "RUN: not --crash sleep 60\n", "TIMEOUT"),
+    ("echo-octal.t", "RUN: echo -e '\\101' | FileCheck %s\nCHECK: {{^}}A{{$}}\n", "PASS"),
+    (
+        "echo-own.t",
+        "RUN: mkdir -p %t.d && printf '#!/bin/sh\\nexit 0\\n' > %t.d/false && chmod +x %t.d/false && env PATH=%t.d:/usr/bin:/bin false\n",
+        "PASS",
+    ),
+    ("echo-version.t", "RUN: echo --version | FileCheck %s\nCHECK: {{^}}--version{{$}}\n", "FAIL"),
+    ("echo-plain.t", "RUN: echo -n a 'b\\n' | FileCheck %s\nCHECK: {{^}}a b\\n{{$}}\n", "PASS"),
+    (
+        "fifo-write.t",
+        "RUN: rm -f %t.f && mkfifo %t.f && bash -c 'cat %t.f > %t.o &' > /dev/null 2>&1 && echo a > %t.f && sleep 0.3 && grep a %t.o\n",
+        "PASS",
+    ),
+    ("not-started.t", "RUN: touch %t.f && env %t.f\n", "FAIL"),
     ("Inputs/none.t", "RUN: false\n", ""),
 ];
