@@ -38,6 +38,7 @@ mod universe;
 
 pub use explain::{explain, reference_markdown};
 pub use finding::{Finding, Severity};
+pub use lit_places::own_lines;
 pub use model::TestFile;
 pub use reader::read;
 pub use source::{Source, Span};

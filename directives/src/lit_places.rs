@@ -5,7 +5,7 @@
 
 use crate::classify::Vocabulary;
 use crate::codes;
-use crate::comment::{Place, Slot, lines};
+use crate::comment::{self, Place, Slot, lines};
 use crate::finding::Finding;
 use crate::head::{Separator, head, is_word_byte};
 use crate::source::{Source, Span};
@@ -15,8 +15,20 @@ use std::collections::BTreeSet;
 pub(crate) const KEYWORDS: &[&str] =
     &["RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "ALLOW_RETRIES", "DEFINE", "REDEFINE"];
 
-/// A slot for each line in which lit finds a keyword, up to `END.`. One that ends an enabled word of ours is none.
-pub(crate) fn keywords(source: &Source, enabled: &BTreeSet<String>) -> Vec<Slot> {
+/// Lines, from 1, that begin with a directive of ours that the suite has enabled: lit finds nothing in them.
+pub fn own_lines(source: &Source, enabled: &BTreeSet<String>) -> BTreeSet<u32> {
+    if enabled.is_empty() {
+        return BTreeSet::new();
+    }
+    let is_own = |slot: &Slot| {
+        let head = head(&source.bytes, slot.span.start, slot.span.end);
+        head.is_some_and(|head| head.separator == Separator::Colon && enabled.contains(head.word))
+    };
+    comment::scan(source).iter().filter(|slot| is_own(slot)).map(|slot| slot.line).collect()
+}
+
+/// A slot for each line in which lit finds a keyword, up to `END.`, those in `own` apart.
+pub(crate) fn keywords(source: &Source, own: &BTreeSet<u32>) -> Vec<Slot> {
     let bytes = &source.bytes;
     let mut slots = Vec::new();
     for (index, line) in lines(source).enumerate() {
@@ -35,7 +47,7 @@ pub(crate) fn keywords(source: &Source, enabled: &BTreeSet<String>) -> Vec<Slot>
                 break;
             }
             let slot = slot(index, line, line.start + at);
-            if !enabled.iter().any(|word| word_around(source, &slot).1 == *word) {
+            if !own.contains(&slot.line) {
                 slots.push(slot);
             }
         }
@@ -65,8 +77,10 @@ pub(crate) fn within_a_word(source: &Source, slot: &Slot) -> Option<Finding> {
     })
 }
 
-/// Directives of ours that a suite in the lit dialect can enable.
+/// Directives of ours that are pointed out in a suite in the lit dialect that has not enabled them.
 const OURS: &[&str] = &["EXEC_RUN", "EXPECT", "PLACED", "DEVICES"];
+/// Those that such a suite can enable.
+pub(crate) const CAN_ENABLE: &[&str] = &["EXEC_RUN", "EXPECT", "PLACED", "DEVICES", "CONTROL_RUN", "SCOPE"];
 
 const ENABLE: &str = "to give it our meaning, list it under `[directives] enable`";
 

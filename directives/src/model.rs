@@ -17,6 +17,8 @@ pub struct Spanned<T> {
 /// A read test file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TestFile {
+    /// Lines, from 1, with directives that a suite in the lit dialect has enabled: these have our meaning, whatever lit's is.
+    pub own_lines: std::collections::BTreeSet<u32>,
     /// What runs, in file order.
     pub steps: Vec<Step>,
     /// `REQUIRES` items: all must hold.

@@ -9,7 +9,7 @@ use crate::contradictions::{contradictions, nothing_compared};
 use crate::finding::{Finding, Severity};
 use crate::head::{Head, Separator, head};
 use crate::lit_places;
-use crate::model::{CheckLine, CommandStep, Step, TestFile};
+use crate::model::{CheckLine, CommandStep, ExitExpectation, Step, TestFile};
 use crate::pushed;
 use crate::raw::{self, Item, Raw};
 use crate::source::{Source, Span};
@@ -50,9 +50,11 @@ pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
     let mut raws = Vec::new();
     let mut others: Vec<(Slot, Option<Head<'_>>)> = Vec::new();
     let mut taken = BTreeSet::new();
+    let mut own = BTreeSet::new();
     let mut slots = comment::scan(source);
     if as_lit {
-        let keywords = lit_places::keywords(source, &syntax.enable);
+        own = lit_places::own_lines(source, &syntax.enable);
+        let keywords = lit_places::keywords(source, &own);
         taken.extend(keywords.iter().map(|s| s.line));
         slots = lit_places::comments(source, slots, &taken);
         findings.extend(keywords.iter().filter_map(|slot| lit_places::within_a_word(source, slot)));
@@ -145,11 +147,10 @@ pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
     if as_lit {
         // A file without a command is no test of lit's.
         let is_test = raws.iter().any(Raw::is_command);
-        let ours = |f: &Finding| {
-            let mut enabled = raws.iter().filter(|r| syntax.enable.contains(r.keyword));
-            enabled.any(|r| r.span.start <= f.span.start && f.span.start <= r.rest.end)
-        };
-        findings.retain(|f| is_test && (ABOUT_WORDS.contains(&f.code) || ours(f)));
+        findings.extend(bound_to_lits(&file));
+        let is_own = |f: &Finding| own.contains(&source.line(f.span.start));
+        findings.retain(|f| is_test && (ABOUT_WORDS.contains(&f.code) || is_own(f)));
+        file.own_lines = own;
     }
     findings.sort_by_key(|f| (f.span, f.code));
     findings.dedup();
@@ -160,6 +161,29 @@ pub fn read(source: &Source, syntax: &Syntax) -> TestFile {
     file.checks.shrink_to_fit();
     file.findings.shrink_to_fit();
     file
+}
+
+/// Expectations that stand below a `RUN` line and above every `EXEC_RUN`: lit runs that line, and looks at its status alone.
+fn bound_to_lits(file: &TestFile) -> Vec<Finding> {
+    let commands = file.steps.iter().filter_map(|step| match step {
+        Step::Command(command) if !command.exec => Some(command),
+        _ => None,
+    });
+    let stated = commands.flat_map(|command| {
+        let exit = match &command.exit {
+            ExitExpectation::Default => None,
+            ExitExpectation::Nonzero(span) => Some(*span),
+            ExitExpectation::Code(stated) => Some(stated.span),
+            ExitExpectation::Signal(stated) => Some(stated.span),
+        };
+        command.stderr.iter().chain(&command.refused).map(|line| line.span).chain(exit)
+    });
+    let finding = |span| {
+        let message = "this expectation is about a RUN line, and those are lit's".to_owned();
+        Finding::refusal(codes::UNBOUND, span, message, "nothing would look at it")
+            .help("put it below an EXEC_RUN, or check the output with FileCheck")
+    };
+    stated.map(finding).collect()
 }
 
 fn dead(word: &str, span: Span, end: Span) -> Finding {

@@ -2,6 +2,7 @@
 
 use crate::attributes;
 use crate::classify::split_suffix;
+use crate::lit_places::CAN_ENABLE;
 use crate::raw::keyword_of;
 use crate::source::{Source, Span};
 use crate::table;
@@ -74,6 +75,16 @@ impl Syntax {
             }
             faults.extend(findings.into_iter().map(|f| format!("alias `{word}`: {}", f.message)));
         }
+        for word in &self.enable {
+            if self.dialect == Dialect::Strict {
+                faults
+                    .push(format!("enable `{word}` is for the lit dialect; here every directive is enabled"));
+            } else if !CAN_ENABLE.contains(&word.as_str()) {
+                faults.push(format!("enable `{word}` is none of {}", CAN_ENABLE.join(", ")));
+            } else if !self.enable.contains("EXEC_RUN") {
+                faults.push(format!("enable `{word}` is about an EXEC_RUN, which is not enabled"));
+            }
+        }
         for prefix in &self.prefixes {
             if keyword_of(prefix, self).is_some() {
                 faults.push(format!("prefix `{prefix}` is reserved for a directive"));
@@ -123,5 +134,16 @@ mod tests {
         }
         syntax.prefixes.extend(["EXPECT".to_owned(), "UP-NEXT".to_owned()]);
         assert_eq!(syntax.faults().len(), 6, "{:?}", syntax.faults());
+
+        let lit = |words: &[&str]| Syntax {
+            dialect: Dialect::Lit,
+            enable: words.iter().map(|word| (*word).to_owned()).collect(),
+            ..Syntax::default()
+        };
+        assert_eq!(lit(&["EXEC_RUN", "EXPECT", "SCOPE"]).faults(), [""; 0]);
+        assert_eq!(lit(&["EXPECT"]).faults().len(), 1);
+        assert_eq!(lit(&["EXEC_RUN", "VARIANTS", "EXEC-RUN"]).faults().len(), 2);
+        let strict = Syntax { dialect: Dialect::Strict, ..lit(&["EXEC_RUN"]) };
+        assert_eq!(strict.faults().len(), 1);
     }
 }

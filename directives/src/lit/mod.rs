@@ -15,7 +15,7 @@ mod substitute;
 
 pub use condition::{evaluate, mentioned};
 pub use pattern::Pattern;
-pub use scan::{Directive, LitFile, scan, scan_without_script};
+pub use scan::{Directive, LitFile, scan, scan_others};
 pub use substitute::{Substitution, expand, expand_line};
 
 /// The version of lit whose verdicts these rules give.

@@ -82,18 +82,14 @@ impl Open {
 /// # Errors
 /// lit's words for why the test is unresolved.
 pub fn scan(bytes: &[u8]) -> Result<LitFile, String> {
-    read(bytes, true)
+    scan_others(bytes, true, &BTreeSet::new())
 }
 
-/// Reads a file that may be without a script.
+/// Reads a file, which may have to have a script, but for some lines, numbered from 1.
 ///
 /// # Errors
 /// As [`scan`].
-pub fn scan_without_script(bytes: &[u8]) -> Result<LitFile, String> {
-    read(bytes, false)
-}
-
-fn read(bytes: &[u8], needs_script: bool) -> Result<LitFile, String> {
+pub fn scan_others(bytes: &[u8], needs_script: bool, without: &BTreeSet<u32>) -> Result<LitFile, String> {
     let mut file = LitFile::default();
     let mut script: Vec<Open> = Vec::new();
     let mut retries: Vec<u32> = Vec::new();
@@ -102,6 +98,9 @@ fn read(bytes: &[u8], needs_script: bool) -> Result<LitFile, String> {
         let (Some(keyword), Some(rest)) = (found.get(1), found.get(2)) else { continue };
         line += memchr::memchr_iter(b'\n', &bytes[counted..keyword.start()]).count();
         counted = keyword.start();
+        if u32::try_from(line).is_ok_and(|line| without.contains(&line)) {
+            continue;
+        }
         let keyword = std::str::from_utf8(keyword.as_bytes()).unwrap_or_default();
         let text = std::str::from_utf8(rest.as_bytes())
             .map_err(|e| format!("the {keyword} directive on test line {line} is not UTF-8: {e}"))?;
@@ -306,7 +305,7 @@ mod tests {
             assert!(why.contains(words), "{text:?}: {why}");
         }
         assert!(scan(b"RUN: \xff\n").is_err());
-        let without = scan_without_script(b"REQUIRES: a\n").map(|file| file.requires);
+        let without = scan_others(b"REQUIRES: a\n", false, &BTreeSet::new()).map(|file| file.requires);
         assert_eq!(without.as_deref(), Ok(&["a".to_owned()][..]));
         assert!(scan(b"\xff RUN: a\n").is_ok());
     }

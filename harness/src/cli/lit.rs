@@ -13,7 +13,7 @@ use crate::lit::run::{self, Ended, Options};
 use crate::lit::{Code, Context, Outcome};
 use crate::lit::{Test, googletest, programs, times};
 use crate::process::Interrupt;
-use runproof_directives::lit::{LIT_VERSION, Pattern};
+use runproof_directives::lit::{LIT_VERSION, Pattern, scan_others};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -336,7 +336,7 @@ fn used_features(tests: &[Test]) -> BTreeSet<String> {
     for test in tests {
         let file = std::fs::read(test.source())
             .ok()
-            .and_then(|bytes| runproof_directives::lit::scan_without_script(&bytes).ok());
+            .and_then(|bytes| scan_others(&bytes, false, &test.own_lines(&bytes)).ok());
         let Some(file) = file else { continue };
         let lists = [&file.requires, &file.unsupported, &file.xfails];
         names.extend(

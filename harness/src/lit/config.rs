@@ -1,10 +1,11 @@
 //! What a suite's configuration came to: what lit's Python files evaluate to, or what `[lit]` of a `runproof.toml` says.
 
 use super::cases::OfProgram;
-use runproof_directives::lit::{Pattern, Substitution};
+use runproof_directives::lit::{LitFile, Pattern, Substitution, scan_others};
+use runproof_directives::{Source, own_lines};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What runs the tests of a folder.
@@ -163,6 +164,8 @@ pub struct Config {
     pub frozen: Frozen,
     /// Substitutions of the format and of the folder, in order.
     pub substitutions: Vec<Substitution>,
+    /// Directives that are not lit's, although it would find its keywords in them.
+    pub enabled: BTreeSet<String>,
 }
 
 impl From<Frozen> for Config {
@@ -172,7 +175,7 @@ impl From<Frozen> for Config {
             _ => &[],
         };
         let substitutions = first.iter().chain(&frozen.substitutions).map(FrozenSubstitution::thaw).collect();
-        Self { frozen, substitutions }
+        Self { frozen, substitutions, enabled: BTreeSet::new() }
     }
 }
 
@@ -231,9 +234,38 @@ impl Test {
         format!("{} :: {}", self.suite.name, self.path)
     }
 
+    /// Lines, from 1, that are not lit's to read.
+    pub fn own_lines(&self, bytes: &[u8]) -> BTreeSet<u32> {
+        if self.config.enabled.is_empty() {
+            return BTreeSet::new();
+        }
+        own_lines(&Source::new(self.path.clone(), bytes), &self.config.enabled)
+    }
+
+    /// What lit reads out of its file.
+    ///
+    /// # Errors
+    /// lit's words for why the test is unresolved.
+    pub fn scan(&self, bytes: &[u8]) -> Result<LitFile, String> {
+        let own = self.own_lines(bytes);
+        // A preamble is a script already, and so are commands that are not lit's.
+        let has_preamble =
+            matches!(&self.config.frozen.format, Format::Shell { preamble, .. } if !preamble.is_empty());
+        scan_others(bytes, !has_preamble && own.is_empty(), &own)
+    }
+
     /// Its file.
     pub fn source(&self) -> PathBuf {
         self.suite.source_root.join(&self.path)
+    }
+
+    /// The folder in which its lines run, and what `%t` stands for.
+    pub fn places(&self) -> (PathBuf, PathBuf) {
+        let exec = self.exec();
+        let folder = exec.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let base = exec.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let tmp = folder.join("Output").join(format!("{base}.tmp"));
+        (folder, tmp)
     }
 
     /// The file's counterpart below the folder where tests run.

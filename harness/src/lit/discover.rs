@@ -345,6 +345,7 @@ fn by_hand(settings: &Settings) -> Result<More, NoAnswer> {
         features: features.present,
         substitutions: own.chain(tools.into_iter().map(tool)).collect(),
         environment: passed.chain(settings.environment.set.clone()).collect(),
+        enabled: settings.enable.iter().cloned().collect(),
         ..More::default()
     })
 }

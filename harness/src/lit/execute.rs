@@ -8,7 +8,7 @@ use super::outcome::{Code, Outcome, Trap};
 use super::shell::{Abort, Shell, State, real};
 use crate::process::{Deadline, End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
-use runproof_directives::lit::{LitFile, Substitution, evaluate, expand, scan, scan_without_script};
+use runproof_directives::lit::{LitFile, Substitution, evaluate, expand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -51,6 +51,8 @@ pub struct Context {
     pub one_attempt: bool,
     /// What was run is kept with its outputs.
     pub keep: bool,
+    /// Whoever runs the test also runs what is not lit's in it.
+    pub runs_own: bool,
     /// Ends everything.
     pub interrupt: Interrupt,
 }
@@ -70,6 +72,7 @@ impl Context {
             shuffle: false,
             one_attempt: false,
             keep: false,
+            runs_own: false,
             interrupt,
         }
     }
@@ -125,7 +128,7 @@ pub fn foresee(test: &Test, bytes: &[u8]) -> Option<String> {
     if frozen.unsupported {
         return Some("the folder's configuration says that its tests are unsupported".to_owned());
     }
-    let file = scan(bytes).ok()?;
+    let file = test.scan(bytes).ok()?;
     gate(test, &file).ok().flatten().map(|outcome| outcome.output)
 }
 
@@ -201,7 +204,7 @@ fn as_expected(mut outcome: Outcome, expected: bool) -> Outcome {
 }
 
 /// The environment of a test.
-pub(super) fn environment(test: &Test, context: &Context) -> BTreeMap<String, String> {
+pub fn environment(test: &Test, context: &Context) -> BTreeMap<String, String> {
     let mut env = test.config.frozen.environment.clone();
     env.extend(temporary(context));
     env.insert("LIT_CURRENT_TESTCASE".to_owned(), test.name());
@@ -288,7 +291,11 @@ impl ShellTest<'_> {
             return Some(Outcome::new(Code::Unsupported, "Test is unsupported"));
         }
         let read = std::fs::read(self.test.source()).map_err(|e| e.to_string());
-        let file = match read.and_then(|bytes| self.scan(&bytes)) {
+        if !self.context.runs_own && read.as_ref().is_ok_and(|bytes| !self.test.own_lines(bytes).is_empty()) {
+            let why = "It has EXEC_RUN lines, which `runproof test` runs and not lit";
+            return Some(Outcome::new(Code::Unsupported, why));
+        }
+        let file = match read.and_then(|bytes| self.test.scan(&bytes)) {
             Ok(file) => file,
             Err(why) => return Some(Outcome::new(Code::Unresolved, why)),
         };
@@ -305,11 +312,6 @@ impl ShellTest<'_> {
         Some(as_expected(outcome, expected))
     }
 
-    fn scan(&self, bytes: &[u8]) -> Result<LitFile, String> {
-        // A preamble is a script already.
-        if self.preamble.is_empty() { scan(bytes) } else { scan_without_script(bytes) }
-    }
-
     fn gate(&self, file: &LitFile, expected: bool) -> Result<Option<Outcome>, String> {
         if self.context.exclude_xfail && expected {
             return Ok(Some(Outcome::new(Code::Excluded, "excluding XFAIL tests")));
@@ -319,10 +321,7 @@ impl ShellTest<'_> {
 
     fn attempts(&self, file: &LitFile) -> Option<Outcome> {
         let frozen = &self.test.config.frozen;
-        let exec = self.test.exec();
-        let folder = exec.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let base = exec.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let tmp = folder.join("Output").join(format!("{base}.tmp"));
+        let (folder, tmp) = self.test.places();
         let mut substitutions = self.test.config.substitutions.clone();
         defaults(&mut substitutions, &self.test.source(), &tmp);
         let mut script: Vec<String> =

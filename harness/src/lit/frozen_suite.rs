@@ -293,6 +293,8 @@ pub struct More {
     pub timeout: Option<u64>,
     /// How often a test that failed is run again when its folder does not say.
     pub retries: Option<u32>,
+    /// Directives that are not lit's.
+    pub enabled: BTreeSet<String>,
 }
 
 impl Folders {
@@ -313,7 +315,10 @@ impl Folders {
         let above = std::iter::successors(Some(folder), |f| f.rfind('/').map(|at| &f[..at]));
         let index = above.chain([""]).find_map(|f| self.by_path.get(f)).copied().unwrap_or(0);
         let (folder, config) = &self.folders[index];
-        config.get_or_init(|| Arc::new(self.ready(folder.applied(&self.base)).into()))
+        config.get_or_init(|| {
+            let config: Config = self.ready(folder.applied(&self.base)).into();
+            Arc::new(Config { enabled: self.more.enabled.clone(), ..config })
+        })
     }
 
     fn ready(&self, mut frozen: Frozen) -> Frozen {

@@ -8,7 +8,7 @@ use crate::suite::baseline::Baseline;
 use crate::suite::features::{Features, HOST_FEATURES, KindState};
 use crate::suite::settings::Settings;
 use crate::suite::{Suite, config};
-use runproof_directives::{Dialect, ExpectMode, Source, Syntax, TestFile, Universe};
+use runproof_directives::{Dialect, ExpectMode, Finding, Source, Syntax, TestFile, Universe};
 use runproof_records::Digest;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +47,9 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                 Arc::clone(folders.entry(key).or_insert_with(|| Arc::new(Settings::for_file(&suite, file))))
             })
             .collect();
+        for settings in folders.values() {
+            problems.extend(faults(settings, suite.lit.is_some()));
+        }
         let read = read_all(&suite, &settings);
         let mut files = Vec::with_capacity(read.len());
         for (result, settings) in read.into_iter().zip(settings) {
@@ -77,8 +80,9 @@ pub fn load(suites: Vec<Suite>, world: &mut World<'_>) -> Result<Vec<LoadedSuite
                 if suite.lit.is_none() {
                     test.findings.extend(runproof_directives::check_universe(&test, &universes[&at]));
                 } else if !suite.config().suite.strict.unwrap_or(false) {
-                    // The verdict is lit's, whatever is found.
-                    for finding in &mut test.findings {
+                    // The verdict is lit's, whatever is found; but for what the suite has taken from it.
+                    let is_own = |f: &Finding| test.own_lines.contains(&source.line(f.span.start));
+                    for finding in test.findings.iter_mut().filter(|f| !is_own(f)) {
                         finding.severity = runproof_directives::Severity::Note;
                     }
                 }
@@ -204,6 +208,23 @@ fn read_one(suite: &Suite, file: &str, syntax: &Syntax, digests: &Digests) -> Re
     Ok((source, digest, test))
 }
 
+/// What `[directives]` says that can do nothing.
+fn faults(settings: &Settings, as_lit: bool) -> Vec<Problem> {
+    let file = |fault: &str| {
+        let key = fault.split(' ').next().unwrap_or_default();
+        let said =
+            settings.provenance.iter().rev().find(|(k, ..)| k.starts_with(&format!("directives.{key}")));
+        said.map_or("runproof.toml", |(.., file)| file).to_owned()
+    };
+    let faults = syntax_of(settings, as_lit).faults();
+    let problem = |f: &String| {
+        let message = format!("`{}`: [directives] {f}", file(f));
+        Problem::new("configuration", message)
+            .help("`runproof reference directives` has every directive with its attributes")
+    };
+    faults.iter().map(problem).collect()
+}
+
 fn syntax_of(settings: &Settings, as_lit: bool) -> Syntax {
     Syntax {
         dialect: if as_lit { Dialect::Lit } else { Dialect::Strict },
@@ -211,6 +232,7 @@ fn syntax_of(settings: &Settings, as_lit: bool) -> Syntax {
         alias: settings.alias.clone(),
         prefixes: settings.prefixes.iter().cloned().collect(),
         generated: settings.generated.clone(),
+        enable: settings.enable.iter().cloned().collect(),
         default_exec: settings.default_exec.clone(),
         expect: match settings.expect {
             config::ExpectMode::Whole => ExpectMode::Whole,

@@ -7,6 +7,7 @@ pub mod select;
 
 use crate::suite::baseline::Baseline;
 use crate::suite::{Settings, Suite, features::Features};
+use runproof_directives::model::Step;
 use runproof_directives::{Source, TestFile};
 use runproof_records::Digest;
 use runproof_records::record::{Target, TestKey, Xfail};
@@ -43,6 +44,13 @@ pub struct LoadedFile {
     pub features: Arc<Features>,
     /// As a test of lit's, in a suite of that dialect.
     pub lit: Option<crate::lit::Test>,
+}
+
+impl LoadedFile {
+    /// Whether it has an `EXEC_RUN`.
+    pub fn executes(&self) -> bool {
+        self.test.steps.iter().any(|step| matches!(step, Step::Command(command) if command.exec))
+    }
 }
 
 /// A device that was asked for and is usable.

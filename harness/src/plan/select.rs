@@ -141,12 +141,12 @@ fn item(
     let request = device.and_then(|d| request_for(test, d));
     let xfail = if file.lit.is_some() { None } else { gates::xfail(test, &file.features) };
     let goal = goal(&GoalInputs {
-        executes: test.steps.iter().any(|s| matches!(s, Step::Command(c) if c.exec)),
+        executes: file.executes(),
         target: &key.target,
         declared_software: device.is_some_and(Placement::is_declared_software),
         peers: !test.peers.is_empty(),
     });
-    let lit_elsewhere = file.lit.is_some() && placement.is_some();
+    let lit_elsewhere = file.lit.is_some() && placement.is_some() && file.test.devices.is_none();
     let fate = if !selected {
         Fate::skip(SkipKind::Filtered, "collected, not on the list of this run")
     } else if !in_shard {
@@ -197,12 +197,12 @@ fn fate(
     }
     if let Some(lit) = &file.lit {
         // What lit thinks of the host is lit's affair.
-        return match crate::lit::execute::foresee(lit, &file.source.bytes) {
-            Some(reason) => Fate::skip(SkipKind::Requires, reason),
-            None => Fate::Run,
-        };
-    }
-    if let Some(fate) = gates::gate(test, &file.features, &file.source) {
+        match crate::lit::execute::foresee(lit, &file.source.bytes) {
+            Some(reason) => return Fate::skip(SkipKind::Requires, reason),
+            None if !file.executes() => return Fate::Run,
+            None => {}
+        }
+    } else if let Some(fate) = gates::gate(test, &file.features, &file.source) {
         return fate;
     }
     let elsewhere = test.steps.iter().any(|s| matches!(s, Step::Command(c) if c.on.is_some()));

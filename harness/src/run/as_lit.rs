@@ -1,6 +1,6 @@
 //! One attempt of a test in lit's dialect: run by lit's rules, written down as every other test.
 
-use super::attempt::{Done, Stopped, blank, failure, output};
+use super::attempt::{Done, Stopped, blank, failure, of_devices, output};
 use super::{Run, clock};
 use crate::lit::cases;
 use crate::lit::execute::retries;
@@ -23,14 +23,30 @@ pub(super) fn retries_of(file: &LoadedFile, test: &Test) -> u32 {
     if test.of_program.is_some() {
         return 0;
     }
-    runproof_directives::lit::scan(&file.source.bytes).map_or(0, |scanned| retries(&scanned, test))
+    test.scan(&file.source.bytes).map_or(0, |scanned| retries(&scanned, test))
 }
 
-/// Runs one attempt.
+/// How far lit's part of a test has come.
+pub(super) enum Lit {
+    /// To the end of the test.
+    Done(Box<Done>),
+    /// To its `EXEC_RUN` lines.
+    GoesOn(Before),
+}
+
+/// What lit's part leaves to the part that is ours.
+pub(super) struct Before {
+    /// Its command lines, which have held.
+    pub commands: Vec<Command>,
+    /// The test is expected to fail.
+    pub xfail: bool,
+}
+
+/// Runs lit's part of one attempt.
 ///
 /// # Errors
 /// Interrupt, or a bundle that cannot be written; everything else is a verdict.
-pub(super) fn run(run: &Run<'_>, item: &Item, test: &Test, number: u32) -> Result<Done, Stopped> {
+pub(super) fn run(run: &Run<'_>, item: &Item, test: &Test, number: u32) -> Result<Lit, Stopped> {
     let file = run.plan.file(item);
     let started = clock::now();
     let index = run.plan.items.binary_search_by(|i| i.key.cmp(&item.key)).unwrap_or_default();
@@ -50,6 +66,9 @@ pub(super) fn run(run: &Run<'_>, item: &Item, test: &Test, number: u32) -> Resul
         record.not_recorded.push(NotRecorded { field: "commands".to_owned(), reason });
     }
     let Kept { commands, last } = keep(run, item, number, &outcome)?;
+    if file.executes() && matches!(outcome.code, Code::Pass | Code::Xpass) {
+        return Ok(Lit::GoesOn(Before { commands, xfail: outcome.code == Code::Xpass }));
+    }
     record.commands = commands;
     record.result.checks = test.of_program.iter().filter_map(|_| reported(&outcome)).collect();
     settle(&mut record, retries_of(file, test), &outcome, number);
@@ -63,12 +82,36 @@ pub(super) fn run(run: &Run<'_>, item: &Item, test: &Test, number: u32) -> Resul
         };
         failure(run, item, file, &[(super::judge::Trouble::Failed, point)], last.as_ref(), &[], &record)
     });
-    Ok(Done { record, failure })
+    Ok(Lit::Done(Box::new(Done { record, failure })))
+}
+
+/// Turns the verdict on a test of which lit's `XFAIL` holds: to lit any failure is the expected one.
+pub(super) fn expect_failure(done: &mut Done) {
+    let verdict = &mut done.record.verdict;
+    let failed =
+        verdict.state.is_failure() && verdict.state != State::Errored && verdict.state != State::TimedOut;
+    if verdict.state == State::Passed {
+        verdict.state = State::Xpassed;
+        "XFAIL declares a failure, and the test passed".clone_into(&mut verdict.reason);
+    } else if failed {
+        verdict.state = State::Xfailed;
+        done.failure = None;
+    } else {
+        return;
+    }
+    let crashed = done.record.commands.last().is_some_and(|c| matches!(c.exit, Exit::Signal { .. }));
+    done.record.declaration.xfail = Some(expected(crashed));
+}
+
+/// To lit a crash is a failure like any other.
+fn expected(crashed: bool) -> Xfail {
+    let expects = if crashed { "crash" } else { "fail" }.to_owned();
+    Xfail { expects, reason: String::new(), review: String::new() }
 }
 
 /// What a test declares: its `RUN` lines with those that the suite puts before them, and its conditions.
 pub(super) fn declaration(file: &LoadedFile, test: &Test) -> Declaration {
-    use runproof_directives::lit::{Directive, scan};
+    use runproof_directives::lit::Directive;
     let frozen = &test.config.frozen;
     if test.of_program.is_some() {
         return Declaration {
@@ -77,7 +120,7 @@ pub(super) fn declaration(file: &LoadedFile, test: &Test) -> Declaration {
             ..Declaration::default()
         };
     }
-    let scanned = scan(&file.source.bytes).unwrap_or_default();
+    let scanned = test.scan(&file.source.bytes).unwrap_or_default();
     let before = match &frozen.format {
         crate::lit::Format::Shell { preamble, .. } => preamble.len(),
         _ => 0,
@@ -96,16 +139,7 @@ pub(super) fn declaration(file: &LoadedFile, test: &Test) -> Declaration {
             frozen.limit_to_features.iter().cloned().collect::<Vec<_>>().join(", ")
         ));
     }
-    Declaration {
-        devices: Vec::new(),
-        kinds: Vec::new(),
-        no_shim: false,
-        gates,
-        xfail: None,
-        scope: BTreeMap::new(),
-        peers: Vec::new(),
-        directives,
-    }
+    Declaration { gates, directives, ..of_devices(&file.test) }
 }
 
 /// That a case which was listed was reported once, and as passed: a check like those of a file, so that none without a result can
@@ -239,12 +273,7 @@ fn settle(record: &mut Record, retries: u32, outcome: &Outcome, number: u32) {
         Code::Unresolved => (State::Errored, why(record, outcome)),
         Code::Unsupported | Code::Excluded | Code::Skipped => (State::Skipped, outcome.output.clone()),
     };
-    record.declaration.xfail = matches!(state, State::Xfailed | State::Xpassed).then(|| Xfail {
-        // To lit a crash is a failure like any other.
-        expects: if crashed { "crash" } else { "fail" }.to_owned(),
-        reason: String::new(),
-        review: String::new(),
-    });
+    record.declaration.xfail = matches!(state, State::Xfailed | State::Xpassed).then(|| expected(crashed));
     let verdict = &mut record.verdict;
     let failed = state.is_failure() || state == State::Xfailed;
     verdict.facts = Facts {

@@ -1,5 +1,6 @@
 //! One attempt of one test: its folder, its commands in file order, its record.
 
+use super::as_lit::Lit;
 use super::command::Steps;
 use super::compare::{self, Compared};
 use super::judge::{Happened, Trouble, judge};
@@ -8,7 +9,7 @@ use super::{Run, clock, xfail_of};
 use crate::plan::{Item, LoadedFile};
 use crate::report::Failure;
 use crate::report::failure::{Point, TAIL_BYTES};
-use runproof_directives::model::Step;
+use runproof_directives::model::{Step, TestFile};
 use runproof_evidence::bundle::BundleError;
 use runproof_records::RECORD_SCHEMA;
 use runproof_records::record::{
@@ -41,8 +42,12 @@ pub enum Stopped {
 pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
     let started = clock::now();
     let file = run.plan.file(item);
+    let mut before = None;
     if let Some(test) = &file.lit {
-        return super::as_lit::run(run, item, test, number);
+        match super::as_lit::run(run, item, test, number)? {
+            Lit::Done(done) => return Ok(*done),
+            Lit::GoesOn(ran) => before = Some(ran),
+        }
     }
     let work = work_folder(run, item, number);
     let mut state = Gathered::default();
@@ -54,9 +59,12 @@ pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
         );
     } else {
         let mut steps = Steps::new(run, item, number, work.clone());
+        steps.commands = before.as_mut().map(|ran| std::mem::take(&mut ran.commands)).unwrap_or_default();
         for step in &file.test.steps {
             match step {
                 Step::Define(define) => steps.define(define),
+                // lit has run it.
+                Step::Command(step) if before.is_some() && !step.exec => {}
                 Step::Command(step) => {
                     let ran = steps.command(step)?;
                     if step.build {
@@ -72,7 +80,10 @@ pub fn run(run: &Run<'_>, item: &Item, number: u32) -> Result<Done, Stopped> {
         state.commands = std::mem::take(&mut steps.commands);
         state.tainted = steps.tainted();
     }
-    let done = conclude(run, item, number, started, state);
+    let mut done = conclude(run, item, number, started, state);
+    if before.is_some_and(|ran| ran.xfail) {
+        super::as_lit::expect_failure(&mut done);
+    }
     if done.failure.is_none() {
         remove(&work);
     }
@@ -409,25 +420,33 @@ fn declaration(item: &Item, file: &LoadedFile) -> Declaration {
     if let Some(lit) = &file.lit {
         return super::as_lit::declaration(file, lit);
     }
-    let alternatives = test.devices.iter().flat_map(|d| &d.alternatives);
-    let mut kinds: Vec<String> = alternatives.clone().map(|a| a.kind.clone()).collect();
-    kinds.sort();
-    kinds.dedup();
     let gates = |keyword: &'static str, list: &[runproof_directives::model::Gate]| {
         list.iter().map(|g| format!("{keyword}: {}", g.text)).collect::<Vec<_>>()
     };
     Declaration {
-        devices: alternatives.map(|a| a.text.clone()).collect(),
-        kinds,
-        no_shim: test.devices.as_ref().is_some_and(|d| d.no_shim),
         gates: gates("REQUIRES", &test.requires)
             .into_iter()
             .chain(gates("UNSUPPORTED", &test.unsupported))
             .collect(),
         xfail: xfail_of(item),
-        scope: test.scope.clone(),
         peers: test.peers.iter().map(|p| p.value.0.clone()).collect(),
         directives: test.counts.clone(),
+        ..of_devices(test)
+    }
+}
+
+/// What a test declares of devices.
+pub(super) fn of_devices(test: &TestFile) -> Declaration {
+    let alternatives = test.devices.iter().flat_map(|d| &d.alternatives);
+    let mut kinds: Vec<String> = alternatives.clone().map(|a| a.kind.clone()).collect();
+    kinds.sort();
+    kinds.dedup();
+    Declaration {
+        devices: alternatives.map(|a| a.text.clone()).collect(),
+        kinds,
+        no_shim: test.devices.as_ref().is_some_and(|d| d.no_shim),
+        scope: test.scope.clone(),
+        ..Declaration::default()
     }
 }
 
@@ -462,7 +481,7 @@ pub fn output(path: &std::path::Path, name: &str) -> std::io::Result<Output> {
 }
 
 /// Whether a test only looks at exit statuses: nothing is compared with anything.
-pub fn is_exit_only(test: &runproof_directives::TestFile) -> bool {
+pub fn is_exit_only(test: &TestFile) -> bool {
     test.checks.is_empty()
         && test.steps.iter().all(|s| match s {
             Step::Define(_) => true,

@@ -70,11 +70,16 @@ impl<'r, 'p> Steps<'r, 'p> {
             processes: settings.processes,
             ..Limits::default()
         };
+        // Behind lit's own lines everything is where those left it.
+        let (cwd, env) = match &file.lit {
+            Some(test) => (test.places().0, crate::lit::execute::environment(test, &run.lit)),
+            None => (work.clone(), environment(file, &work)),
+        };
         let mut steps = Self {
             run,
             item,
             attempt,
-            shell: ShellState::new(work.clone(), environment(file, &work), limits),
+            shell: ShellState::new(cwd, env, limits),
             substitutions: Substitutions::new(),
             tools,
             matchers: Matchers::new(run.plan.path(item), file),

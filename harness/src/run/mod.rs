@@ -171,6 +171,7 @@ impl<'a> Run<'a> {
         let lit = crate::lit::Context {
             one_attempt: true,
             keep: true,
+            runs_own: true,
             ..crate::lit::Context::new(
                 &nonce[..16],
                 has_lit.then(|| std::path::absolute(&tmp).unwrap_or_else(|_| tmp.clone())),
@@ -235,8 +236,11 @@ impl<'a> Run<'a> {
         let ids: Vec<String> = runnable.iter().map(|i| crate::report::id(&self.plan.items[*i].key)).collect();
         let order: Vec<usize> = self.times.order(&ids).into_iter().map(|at| runnable[at]).collect();
         let serial = |i: usize| {
-            let test = &self.plan.file(&self.plan.items[i]).test;
-            test.serial.iter().map(|s| s.value.clone()).collect()
+            let file = self.plan.file(&self.plan.items[i]);
+            let own = file.test.serial.iter().map(|s| s.value.clone());
+            // On every target it runs in lit's one folder for it.
+            let shared = file.lit.as_ref().filter(|_| file.executes());
+            own.chain(shared.map(|test| test.exec().to_string_lossy().into_owned())).collect()
         };
         schedule::run(&order, jobs, &self.serial, &serial, &self.stop, &|i, locked| match locked {
             Ok(()) => {

@@ -9,7 +9,11 @@ impl Steps<'_, '_> {
     pub(super) fn base_substitutions(&mut self, file: &LoadedFile) {
         let source = self.run.plan.path(self.item).to_string_lossy().into_owned();
         let stem = file.path.rsplit('/').next().unwrap_or("test");
-        let tmp = self.work.join(format!("{stem}.tmp")).to_string_lossy().into_owned();
+        let tmp = match &file.lit {
+            Some(test) => test.places().1,
+            None => self.work.join(format!("{stem}.tmp")),
+        };
+        let tmp = tmp.to_string_lossy().into_owned();
         let s = &mut self.substitutions;
         s.paths(&source, &tmp);
         for (name, text) in &file.settings.substitutions {

@@ -164,6 +164,9 @@ pub struct DirectivesSection {
     pub prefixes: Vec<String>,
     /// Notice lines of tools under which unnamed prefixes are notes.
     pub generated: Vec<String>,
+    /// In the lit dialect: directives of ours that have our meaning (`EXEC_RUN`, `EXPECT`, `PLACED`, `DEVICES`, `CONTROL_RUN`,
+    /// `SCOPE`).
+    pub enable: Vec<String>,
 }
 
 /// `[devices]`.

@@ -39,6 +39,8 @@ pub struct Settings {
     pub prefixes: Vec<String>,
     /// Notice lines.
     pub generated: Vec<String>,
+    /// Directives that a suite in the lit dialect has enabled.
+    pub enable: Vec<String>,
     /// Features.
     pub features: BTreeMap<String, FeatureSource>,
     /// Tools, with the folder of the file that names each.
@@ -67,6 +69,7 @@ impl Settings {
             alias: BTreeMap::new(),
             prefixes: Vec::new(),
             generated: Vec::new(),
+            enable: Vec::new(),
             features: BTreeMap::new(),
             tools: BTreeMap::new(),
             substitutions: BTreeMap::new(),
@@ -143,6 +146,7 @@ impl Settings {
             ("directives.prose", &directives.prose, &mut self.prose),
             ("directives.prefixes", &directives.prefixes, &mut self.prefixes),
             ("directives.generated", &directives.generated, &mut self.generated),
+            ("directives.enable", &directives.enable, &mut self.enable),
             ("environment.pass", &environment.pass, &mut self.environment.pass),
         ] {
             if !from.is_empty() {
