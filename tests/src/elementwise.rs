@@ -3,18 +3,19 @@
 use crate::device::Kernel;
 use crate::operator::{Operator, Subject, numbers};
 
-/// No multiple of a block, so that a kernel without a bound breaks a guard.
-const SUMS: usize = 4099;
+/// No multiple of a block, so that a kernel without a bound breaks a guard; so many that a kernel lasts long enough for a device's
+/// busy counter.
+const SUMS: usize = 1_048_583;
 
 const ROWS: usize = 23;
 const WIDTH: usize = 96;
 const GATED: usize = ROWS * WIDTH;
 
-/// z = x + y, 4099 elements.
+/// z = x + y, 1048583 elements.
 pub fn vector_add() -> Operator {
     Operator {
         subject: Subject {
-            title: "vector_add 4099",
+            title: "vector_add 1048583",
             inputs: vec![numbers(7, SUMS), numbers(8, SUMS)],
             elements: SUMS,
             host: |inputs, output| {
@@ -35,7 +36,7 @@ pub fn vector_add() -> Operator {
                 z[base + e] = x[e] + y[e];
             }",
             cuda: include_str!("../suites/operators/kernels/vector_add.cu"),
-            grid: (65, 64),
+            grid: (16_385, 64),
         },
     }
 }

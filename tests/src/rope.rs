@@ -1,17 +1,18 @@
-//! Rotary position embedding of 19 positions, 4 heads, 32 dimensions, pairs side by side, base 10000.
+//! Rotary position embedding of 31 positions, 64 heads, 128 dimensions, pairs side by side, base 10000. So many that a kernel lasts
+//! long enough for a device's busy counter.
 
 use crate::device::Kernel;
 use crate::operator::{Operator, Subject, numbers};
 
-const POSITIONS: usize = 19;
-const HEADS: usize = 4;
-const DIM: usize = 32;
+const POSITIONS: usize = 31;
+const HEADS: usize = 64;
+const DIM: usize = 128;
 
 /// The operator.
 pub fn operator() -> Operator {
     Operator {
         subject: Subject {
-            title: "rope 19x4x32",
+            title: "rope 31x64x128",
             inputs: vec![numbers(3, POSITIONS * HEADS * DIM)],
             elements: POSITIONS * HEADS * DIM,
             host: |inputs, output| {
@@ -37,13 +38,13 @@ pub fn operator() -> Operator {
         kernel: Kernel {
             name: "rope_f32",
             opencl: "kernel void rope_f32(global const float *x, global float *y, uint base) {
-                const uint e = get_global_id(0), d = e % 32, pos = e / (4 * 32);
-                const float angle = (float)pos * pow(10000.0f, -(float)(d / 2 * 2) / 32.0f);
+                const uint e = get_global_id(0), d = e % 128, pos = e / (64 * 128);
+                const float angle = (float)pos * pow(10000.0f, -(float)(d / 2 * 2) / 128.0f);
                 const float self = x[e], other = x[e ^ 1];
                 y[base + e] = self * cos(angle) + (d % 2 == 0 ? -other : other) * sin(angle);
             }",
             cuda: include_str!("../suites/operators/kernels/rope.cu"),
-            grid: (38, 64),
+            grid: (3_968, 64),
         },
     }
 }
