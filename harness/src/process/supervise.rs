@@ -132,9 +132,9 @@ impl Capture {
         Self { pipe: Some(pipe), bytes: Vec::new(), reader: Some(reader), given_up: false }
     }
 
-    /// Whether somebody may still write: what came is not all.
+    /// Whether somebody may still write: what came is not all. Of what is kept nowhere only that nobody waited for it counts.
     pub fn is_open(&self) -> bool {
-        self.pipe.is_some() || self.given_up
+        self.pipe.is_some() && self.reader.is_none() || self.given_up
     }
 
     /// The pipe, when it may be read.
