@@ -10,8 +10,12 @@ fuzz_target!(|text: &str| {
     let theirs = lit::evaluate(text, &features);
     lit::mentioned(text);
     match expr::parse_list(text) {
-        Ok(list) => list.iter().for_each(|(_, span)| assert!(text.get(span.start..span.end).is_some(), "{span:?}")),
-        Err(errors) => assert!(errors.iter().all(|error| text.get(error.span.start..error.span.end).is_some())),
+        Ok(list) => {
+            list.iter().for_each(|(_, span)| assert!(text.get(span.start..span.end).is_some(), "{span:?}"))
+        }
+        Err(errors) => {
+            assert!(errors.iter().all(|error| text.get(error.span.start..error.span.end).is_some()))
+        }
     }
     // What the strict language reads it reads as lit does.
     if let Ok(ours) = expr::Expr::parse(text) {

@@ -27,10 +27,16 @@ fuzz_target!(|bytes: &[u8]| {
             let file = read(&source, syntax);
             let spans = file.findings.iter().flat_map(|finding| {
                 let related = finding.related.iter().map(|(span, _)| *span);
-                related.chain([finding.span]).chain(finding.suggestion.iter().map(|suggestion| suggestion.span))
+                related
+                    .chain([finding.span])
+                    .chain(finding.suggestion.iter().map(|suggestion| suggestion.span))
             });
             for span in spans.chain(file.checks.iter().map(|check| check.span)) {
-                assert!(span.start <= span.end && span.end <= bytes.len(), "{span:?} in {} bytes", bytes.len());
+                assert!(
+                    span.start <= span.end && span.end <= bytes.len(),
+                    "{span:?} in {} bytes",
+                    bytes.len()
+                );
             }
         }
     }

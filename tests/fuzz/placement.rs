@@ -39,7 +39,15 @@ fuzz_target!(|text: &str| {
     let said = text.lines().map(|line| {
         let line: Option<Line> = serde_json::from_str(line).ok();
         let garbled = line.is_none().then(|| "garbled".to_owned());
-        Stamped { probe: "cuda.cupti".into(), role: Role::Inner, conn: 0, peer: 7, arr: base.window.0, line, garbled }
+        Stamped {
+            probe: "cuda.cupti".into(),
+            role: Role::Inner,
+            conn: 0,
+            peer: 7,
+            arr: base.window.0,
+            line,
+            garbled,
+        }
     });
     let peer = Peer {
         role: Role::Inner,

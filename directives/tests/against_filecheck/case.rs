@@ -3,8 +3,6 @@
 /// Names of the files of a case.
 pub const CHECKS: &str = "t.chk";
 pub const INPUT: &str = "in.txt";
-/// Names of the variables whose values are text.
-pub const STRINGS: [&str; 4] = ["X", "Y", "$G", "Z"];
 
 /// What the bits of the first line of a [`Case::from_bytes`] stand for.
 const OPTIONS: [&str; 12] = [
