@@ -93,6 +93,10 @@ pub(super) fn run(test: &Test, number: usize, context: &Context, how: &How<'_>) 
     if context.no_execute {
         return Ok(Outcome::new(Code::Pass, ""));
     }
+    if context.gtest_sharding && path.is_file() {
+        let why = "A program is no test, its parts are: name its folder, or run with --no-gtest-sharding\n";
+        return Ok(Outcome::new(Code::Fail, why));
+    }
     let (executable, shard) = place(path, context.gtest_sharding)
         .ok_or_else(|| failed(format!("`{}` names no part of a program", test.path)))?;
     let report = report_file().map_err(|e| failed(format!("no report can be made: {e}")))?;
