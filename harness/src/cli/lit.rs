@@ -110,7 +110,7 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         println!("WARNING: --incremental is deprecated. Failing tests now always run first.");
     }
     let discovered = discover(&question(args)).map_err(Stop::NoAnswer)?;
-    let Discovered { mut tests, groups, coverage, warnings, errors, frozen } = discovered;
+    let Discovered { mut tests, groups, coverage, warnings, errors, frozen, .. } = discovered;
     if tests.is_empty() {
         eprintln!("error: did not discover any tests for provided path(s)");
         return Err(Stop::Status(2));

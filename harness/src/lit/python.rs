@@ -40,6 +40,8 @@ pub struct Question {
     pub whole_programs: bool,
     /// Each case of such a program is a test of its own. Suites whose configuration is Python do not know that.
     pub by_case: bool,
+    /// Suites inside a suite are named and not looked into.
+    pub one_suite: bool,
     /// Name of the program in messages; `lit` when it is empty.
     pub program: String,
 }
@@ -129,6 +131,14 @@ pub enum NoAnswer {
 }
 
 impl NoAnswer {
+    /// Adds a way out to problems.
+    pub(super) fn help(self, text: &str) -> Self {
+        match self {
+            Self::Problems(problems) => Self::Problems(problems.into_iter().map(|p| p.help(text)).collect()),
+            ended @ Self::Ended(_) => ended,
+        }
+    }
+
     /// As problems. What lit said itself has been shown.
     pub fn problems(self) -> Vec<Problem> {
         match self {
@@ -160,7 +170,7 @@ impl From<Answer> for Discovered {
             coverage: answer.coverage,
             warnings: answer.warnings,
             errors: answer.errors,
-            frozen: false,
+            ..Self::default()
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod baseline;
 pub mod config;
 pub mod discover;
 pub mod features;
+pub mod kind;
 pub mod settings;
 pub mod tools;
 
