@@ -6,6 +6,7 @@ use crate::device::fleet::{self, FleetFile};
 use crate::device::{self, Kinds, Unusable};
 use crate::diag::Problem;
 use crate::exit::Status;
+use crate::lit::frozen_suite::other_version;
 use crate::lit::programs::without_dots;
 use crate::plan::load::{World, load};
 use crate::plan::select::{Filter, Selection, plan};
@@ -121,6 +122,11 @@ pub fn suites(select: &SelectArgs) -> Result<(Vec<Suite>, Vec<Filter>), Failed> 
         places.push(PathBuf::from("."));
     }
     let mut suites = find_suites(&places)?;
+    for suite in &suites {
+        if let Some(text) = other_version(&suite.config().lit) {
+            eprintln!("note: {}: {text}", suite.name);
+        }
+    }
     for path in paths {
         texts.extend(path_filter(&path, &suites));
     }

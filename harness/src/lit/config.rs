@@ -75,7 +75,10 @@ impl Default for Format {
 
 /// A substitution as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a substitution is a list of two texts: what is looked for, and what stands in its place"
+)]
 pub enum FrozenSubstitution {
     /// Pattern, and text that stands for it.
     Text(String, String),

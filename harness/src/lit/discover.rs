@@ -2,7 +2,7 @@
 //! one counts, and of two in one folder the `runproof.toml`.
 
 use super::config::{Format, Frozen, FrozenSubstitution, SuiteInfo, Test};
-use super::frozen_suite::{Folders, More, roots};
+use super::frozen_suite::{Folders, More, lost_folders, other_version, roots};
 use super::programs::{self, Wanted};
 use super::python::{self, NoAnswer, Question};
 use crate::diag::Problem;
@@ -148,7 +148,7 @@ impl FrozenSuite {
     /// Of a suite that was read already.
     ///
     /// # Errors
-    /// A tool that is not there, a feature that cannot be decided.
+    /// A tool that is not there, a feature that cannot be decided, a folder that is none.
     pub fn of(suite: &Suite, question: &Question) -> Result<Self, NoAnswer> {
         let section = &suite.config().lit;
         let (source_root, exec_root) = roots(section, &suite.home);
@@ -157,6 +157,13 @@ impl FrozenSuite {
             .chain(section.folder.iter().filter_map(|f| f.format.as_ref()));
         for format in formats {
             programs::check(format).map_err(|problem| NoAnswer::Problems(vec![problem]))?;
+        }
+        let lost = lost_folders(suite);
+        if !lost.is_empty() {
+            return Err(NoAnswer::Problems(lost));
+        }
+        if let Some(text) = other_version(section) {
+            question.note(&format!("{}: {text}", suite.name));
         }
         let more = More {
             path: question.folders.clone(),

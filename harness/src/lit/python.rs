@@ -63,6 +63,13 @@ impl Question {
         }
     }
 
+    /// Tells what is good to know, where that is asked for.
+    pub(super) fn note(&self, text: &str) {
+        if self.level == Some("note") {
+            eprintln!("{}: note: {text}", self.program());
+        }
+    }
+
     /// lit's arguments that a configuration can see.
     fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();

@@ -4,7 +4,7 @@
 use super::{Fate, Item, LoadedFile, LoadedSuite, Placement, Plan, gates, host_target, test_name, variants};
 use crate::diag::Problem;
 use crate::lit::programs::without_dots;
-use crate::suite::discover::is_at_or_below;
+use crate::suite::discover::{is_at_or_below, show};
 use runproof_directives::TestFile;
 use runproof_directives::model::{Comparison, DeviceRequest, ExpectedFailure, FieldCondition, Step};
 use runproof_evidence::tier::{GoalInputs, goal};
@@ -96,7 +96,11 @@ fn select(loaded: &LoadedSuite, name: &str, path: &str, filters: &[Filter], hits
 fn matches_nothing(filter: &Filter, items: &[Item]) -> Problem {
     let text = match filter {
         Filter::Text(text) | Filter::Exact(text) => text.clone(),
-        Filter::Path(places) => places.first().map(|(_, path)| path.clone()).unwrap_or_default(),
+        Filter::Path(places) => {
+            let place =
+                places.first().map(|(root, path)| if path.is_empty() { show(root) } else { path.clone() });
+            place.unwrap_or_default()
+        }
     };
     let ids: Vec<String> = items.iter().map(|i| format!("{}/{}", i.key.suite, i.key.test)).collect();
     let names = ids.iter().map(|id| id.rsplit('/').next().unwrap_or(id));
