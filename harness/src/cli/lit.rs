@@ -4,6 +4,7 @@ use super::lit_args::{LitArgs, Order};
 use super::lit_loudness::Diagnostic;
 use super::print_problems;
 use crate::diag::Style;
+use crate::lit::config::CaseName;
 use crate::lit::discover::{Discovered, discover};
 use crate::lit::execute::{OUTPUT_LIMIT, UNSUPPORTED_MARK};
 use crate::lit::export::{self, Row};
@@ -534,12 +535,15 @@ fn by_case(
         kept.push(test);
     }
     for (program, outcome, started) in programs {
+        let file = googletest::file(&program);
         for case in outcome.cases.iter().flatten() {
             let path = googletest::case_path(&program.path, case);
             let of_case = Outcome { elapsed: case.elapsed, ..Outcome::new(case.code, case.output.as_str()) };
             chosen.push(kept.len());
             done.outcomes.push((of_case, started));
-            kept.push(Test { path, ..program.clone() });
+            let (suite, name) = (case.suite.clone(), case.name.clone());
+            let case = Some(CaseName { suite, name, program: file.clone() });
+            kept.push(Test { path, case, ..program.clone() });
         }
         if googletest::stays(&outcome) {
             chosen.push(kept.len());
@@ -558,7 +562,7 @@ fn unreconciled(tests: &[Test], outcomes: &[(Outcome, Option<Instant>)]) -> Vec<
     for (test, (outcome, _)) in tests.iter().zip(outcomes).filter(|(test, _)| googletest::has_cases(test)) {
         let Some(executable) = googletest::executable(test) else { continue };
         let entry = programs.entry(executable).or_insert_with(|| (test, Some(Vec::new())));
-        let paths = outcome.cases.as_ref().map(|cases| cases.iter().map(|case| case.path.clone()));
+        let paths = outcome.cases.as_ref().map(|cases| cases.iter().map(googletest::Case::path));
         entry.1 = entry.1.take().zip(paths).map(|(known, paths)| known.into_iter().chain(paths).collect());
     }
     programs

@@ -208,6 +208,17 @@ pub struct Marks {
     pub retries: Option<u32>,
 }
 
+/// The case of a googletest program that a test is. Either name may have `/` in it.
+#[derive(Clone, Debug)]
+pub struct CaseName {
+    /// Its suite, as the program names it.
+    pub suite: String,
+    /// Its own name.
+    pub name: String,
+    /// The program.
+    pub program: PathBuf,
+}
+
 /// A test.
 #[derive(Clone, Debug)]
 pub struct Test {
@@ -221,12 +232,14 @@ pub struct Test {
     pub marks: Marks,
     /// The program whose case it is.
     pub of_program: Option<OfProgram>,
+    /// The case that a program's report has put in the program's place.
+    pub case: Option<CaseName>,
 }
 
 impl Test {
     /// A test as the suite has it.
     pub fn new(suite: Arc<SuiteInfo>, path: String, config: Arc<Config>) -> Self {
-        Self { suite, path, config, marks: Marks::default(), of_program: None }
+        Self { suite, path, config, marks: Marks::default(), of_program: None, case: None }
     }
 
     /// `SUITE :: path`.
