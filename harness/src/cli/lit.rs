@@ -100,6 +100,7 @@ enum Stop {
 }
 
 fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
+    let args = &args.clone().with_environment().map_err(Stop::Usage)?;
     let filters = Filters::new(args)?;
     let shard = shard(args)?;
     let slowest = slowest(args)?;
@@ -262,6 +263,7 @@ fn slowest(args: &LitArgs) -> Result<Option<Option<usize>>, Stop> {
     match args.time_tests.as_deref() {
         None => Ok(None),
         Some(text) if text.eq_ignore_ascii_case("all") => Ok(Some(None)),
+        Some("") => Err(Stop::Usage("argument --time-tests requires a value after '='".to_owned())),
         Some(text) => match text.parse() {
             Ok(number) if number > 0 => Ok(Some(Some(number))),
             _ => Err(Stop::Usage(format!("requires positive integer, but found '{text}'"))),
@@ -647,8 +649,11 @@ fn finish(
         (&args.time_trace_output, |rows, _| export::trace(rows)),
     ] {
         let Some(path) = path else { continue };
-        write(path, &text(&rows, seconds), args.use_unique_output_file_name)
-            .map_err(|e| Stop::Usage(format!("`{}` cannot be written: {e}", path.display())))?;
+        write(path, &text(&rows, seconds), args.use_unique_output_file_name).map_err(|e| {
+            // The tests were run: lit's status is that of a program that fails, not of arguments that are wrong.
+            eprintln!("lit: error: `{}` cannot be written: {e}", path.display());
+            Stop::Status(1)
+        })?;
     }
     Ok(())
 }

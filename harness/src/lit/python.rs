@@ -9,13 +9,16 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
 
 const FREEZE: &str = include_str!("freeze.py");
 /// The status with which it says that this Python has no lit.
 const NO_LIT: i32 = 77;
+/// Keeps lit from what its environment says of workers, filters and shards: that is for whoever runs the tests.
+const WHATEVER_IS_RUN: [&str; 5] =
+    ["-j1", "--filter=.*", "--filter-out=^$", "--num-shards=1", "--run-shard=1"];
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +89,12 @@ impl Question {
             self.whole_programs.then(|| "--no-gtest-sharding".to_owned()),
         ];
         arguments.extend(options.into_iter().flatten().map(OsString::from));
-        arguments.extend(self.paths.iter().map(Into::into));
+        // A path that looks like an option is none. What `LIT_OPTS` says stands behind, so `--` cannot tell.
+        let plain = |path: &PathBuf| match path.as_os_str().as_encoded_bytes() {
+            [b'-', ..] => Path::new(".").join(path).into(),
+            _ => path.into(),
+        };
+        arguments.extend(self.paths.iter().map(plain));
         arguments
     }
 }
@@ -194,6 +202,7 @@ pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
         .map_err(|e| problem(format!("`{}` cannot be written: {e}", script.display())))?;
     let mut arguments: Vec<OsString> =
         vec![script.into(), out.clone().into(), question.program().into(), "--show-tests".into()];
+    arguments.extend(WHATEVER_IS_RUN.map(OsString::from));
     arguments.extend(question.arguments());
     let done = with_lit(&arguments, false)?;
     if !done.status.success() || !out.is_file() {
