@@ -427,3 +427,33 @@ fn the_largest_numbers_are_numbers() {
     bed.write("runproof.toml", format!("{CONFIG}{EXTERNAL}").as_bytes());
     lit(&bed, &["--timeout", &largest]).check(0, &["PASS: s :: a.t"]);
 }
+
+#[test]
+fn an_error_of_the_system_has_its_kind_and_its_file() {
+    let bed = suite(&[("a.t", "RUN: true\n")]);
+    std::os::unix::fs::symlink("nowhere", bed.root.join("b.t")).unwrap();
+    let gone = format!(
+        "\nFileNotFoundError: [Errno 2] No such file or directory: '{}'\n",
+        bed.root.join("b.t").display()
+    );
+    lit(&bed, &["-v"]).check(1, &["PASS: s :: a.t", "UNRESOLVED: s :: b.t", &gone]);
+    let bed = suite(&[("a.t", "#!/bin/sh\n")]);
+    bed.write("runproof.toml", format!("{CONFIG}format = {{ kind = \"executable\" }}\n").as_bytes());
+    lit(&bed, &["-v"])
+        .check(1, &["UNRESOLVED: s :: a.t", "\nPermissionError: [Errno 13] Permission denied: '"]);
+}
+
+#[test]
+fn a_temporary_folder_that_is_not_there_is_passed_over() {
+    let beds = [suite(&[("a.t", "RUN: sh -c 'test -d $TMPDIR -a -w $TMPDIR'\n")])];
+    let python = has_python_lit().then(|| python_suite(&[("a.t", "RUN: true\n")]));
+    for bed in beds.iter().chain(&python) {
+        let ran = bed
+            .command(&["lit", "-v", "."])
+            .env("TMPDIR", "/none")
+            .output()
+            .map(|o| bed.outcome(&o))
+            .unwrap();
+        ran.check(0, &["PASS: s :: a.t"]);
+    }
+}

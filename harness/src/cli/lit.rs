@@ -14,6 +14,7 @@ use crate::lit::run::{self, Ended, Options};
 use crate::lit::{Code, Context, Outcome};
 use crate::lit::{Test, googletest, programs, times};
 use crate::process::Interrupt;
+use crate::temporary;
 use runproof_directives::lit::{LIT_VERSION, Pattern};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -456,12 +457,9 @@ fn run_tests(
         Interrupt::on_signals().map_err(|e| Stop::Usage(format!("signals cannot be handled: {e}")))?;
     let tmp = match std::env::var_os("LIT_PRESERVES_TMP") {
         Some(_) => None,
-        None => Some(
-            tempfile::Builder::new()
-                .prefix("lit-tmp-")
-                .tempdir()
-                .map_err(|e| Stop::Usage(format!("no temporary folder can be made: {e}")))?,
-        ),
+        None => Some(tempfile::Builder::new().prefix("lit-tmp-").tempdir().map_err(|e| {
+            Stop::Usage(format!("no temporary folder can be made: {e}; {}", temporary::NONE))
+        })?),
     };
     let limit = args.param.iter().rev().find_map(|p| p.strip_prefix("output_limit="));
     let context = Context {

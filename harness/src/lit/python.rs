@@ -5,6 +5,7 @@
 use super::config::{Config, Frozen, Marks, SuiteInfo, Test};
 use super::discover::Discovered;
 use crate::diag::Problem;
+use crate::temporary;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -195,7 +196,7 @@ impl From<Answer> for Discovered {
 /// # Errors
 /// No Python with lit is found, or lit gives up.
 pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
-    let folder = tempfile::tempdir().map_err(|e| problem(format!("no temporary folder can be made: {e}")))?;
+    let folder = temporary_folder()?;
     let script = folder.path().join("freeze.py");
     let out = folder.path().join("answer.json");
     std::fs::write(&script, FREEZE)
@@ -227,7 +228,7 @@ pub fn verdicts(question: &Question) -> Result<BTreeMap<String, String>, NoAnswe
     struct Report {
         tests: Vec<Row>,
     }
-    let folder = tempfile::tempdir().map_err(|e| problem(format!("no temporary folder can be made: {e}")))?;
+    let folder = temporary_folder()?;
     let out = folder.path().join("results.json");
     let script =
         "import sys\ntry:\n    import lit.main\nexcept ImportError:\n    sys.exit(77)\nlit.main.main()\n";
@@ -277,6 +278,11 @@ fn with_lit(arguments: &[OsString], quiet: bool) -> Result<Output, NoAnswer> {
 fn gave_up(done: &Output) -> NoAnswer {
     let _ = std::io::stderr().write_all(&done.stderr);
     NoAnswer::Ended(done.status.code().filter(|c| *c != 0).unwrap_or(2))
+}
+
+fn temporary_folder() -> Result<tempfile::TempDir, NoAnswer> {
+    let failed = |e| problem(format!("no temporary folder can be made: {e}")).help(temporary::NONE);
+    tempfile::tempdir().map_err(failed)
 }
 
 fn problem(why: String) -> NoAnswer {
