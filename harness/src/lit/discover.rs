@@ -12,6 +12,7 @@ use crate::suite::features::{Features, KindState};
 use crate::suite::kind::Kind;
 use crate::suite::{Settings, tools};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::DirEntry;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -205,7 +206,7 @@ impl FrozenSuite {
             let length = way.len();
             let above = place.ancestors().take_while(|p| p.starts_with(&self.info.source_root));
             way.extend(above.chain([self.home.as_path()]).filter_map(identity));
-            self.walk(way, path, &mut found, question)?;
+            self.walk(way, path, &entries(&place), &mut found, question)?;
             way.truncate(length);
         } else if self.programs_above(path, &mut found, question) {
             found.tests.retain(|test| programs::is_named(test, path));
@@ -250,6 +251,7 @@ impl FrozenSuite {
         &self,
         way: &mut Way,
         path: &str,
+        entries: &[DirEntry],
         found: &mut Discovered,
         question: &Question,
     ) -> Result<(), NoAnswer> {
@@ -263,9 +265,8 @@ impl FrozenSuite {
             self.programs(path, found, question, None);
         }
         let of_files = !of_programs && !matches!(frozen.format, Format::None);
-        let Ok(entries) = std::fs::read_dir(self.info.source_root.join(path)) else { return Ok(()) };
         let mut folders = Vec::new();
-        for entry in entries.flatten() {
+        for entry in entries {
             let Ok(name) = entry.file_name().into_string() else {
                 if of_files && let Some(lost) = first_test(&entry.path(), frozen) {
                     return Err(NoAnswer::Problems(vec![not_utf8(&lost)]));
@@ -287,21 +288,42 @@ impl FrozenSuite {
             }
         }
         for folder in folders {
+            let place = self.info.source_root.join(&folder);
             // A link that leads back to a folder above: its tests are found there.
-            let Some(identity) = identity(&self.info.source_root.join(&folder)).filter(|i| !way.contains(i))
-            else {
-                continue;
-            };
+            let Some(identity) = identity(&place).filter(|i| !way.contains(i)) else { continue };
             way.push(identity);
-            let places = [self.info.exec_root.join(&folder), self.info.source_root.join(&folder)];
-            let prefix = question.prefix();
-            match places.iter().find_map(|place| Some((place, home(place, prefix)?))) {
-                Some((place, home)) => self.inner(way, &folder, (place, home), found, question)?,
-                None => self.walk(way, &folder, found, question)?,
-            }
+            self.enter(way, &folder, &place, found, question)?;
             way.pop();
         }
         Ok(())
+    }
+
+    /// Goes into a folder, which may have a configuration of its own: where tests run, or else where files are.
+    fn enter(
+        &self,
+        way: &mut Way,
+        path: &str,
+        place: &Path,
+        found: &mut Discovered,
+        question: &Question,
+    ) -> Result<(), NoAnswer> {
+        let prefix = question.prefix();
+        let exec = self.info.exec_root.join(path);
+        if exec != place
+            && exec.is_dir()
+            && let Some(home) = home(&exec, prefix)
+        {
+            return self.inner(way, path, (&exec, home), found, question);
+        }
+        let entries = entries(place);
+        // Most folders have none, and it takes a look at five files to tell.
+        let is_own = |name: &str| name == config::FILE || name.starts_with(prefix);
+        if entries.iter().any(|e| e.file_name().to_str().is_some_and(is_own))
+            && let Some(home) = home(place, prefix)
+        {
+            return self.inner(way, path, (place, home), found, question);
+        }
+        self.walk(way, path, &entries, found, question)
     }
 
     /// A folder that has a configuration of its own.
@@ -338,7 +360,7 @@ impl FrozenSuite {
                 return problem(
                     "is a suite whose configuration is Python, in a suite that has moved",
                     &format!(
-                        "move it as well, with `runproof migrate {}`, or put its name under `excludes` of `[lit.config]`",
+                        "move it as well, with `runproof migrate {}`, or put its name under `[lit.config] excludes`",
                         show(place)
                     ),
                 );
@@ -365,6 +387,11 @@ impl FrozenSuite {
         }
         Ok(())
     }
+}
+
+/// What is in a folder; nothing when it cannot be read.
+fn entries(folder: &Path) -> Vec<DirEntry> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().collect()
 }
 
 /// The first test at or below a place, whatever its name is made of.

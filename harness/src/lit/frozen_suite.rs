@@ -388,7 +388,8 @@ fn lost(root: &Path, path: &str) -> Option<(String, String)> {
 pub fn other_version(section: &LitSection) -> Option<String> {
     let version = section.version.as_ref().filter(|v| *v != LIT_VERSION)?;
     Some(format!(
-        "`[lit] version` says which lit was asked when the file was written, {version}; verdicts are those of lit {LIT_VERSION}"
+        "`[lit] version` says which lit was asked when the file was written, {version}; \
+         verdicts are those of lit {LIT_VERSION}"
     ))
 }
 

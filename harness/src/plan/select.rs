@@ -34,8 +34,8 @@ pub enum Filter {
     Text(String),
     /// Is the whole of `suite/test` or of `test`.
     Exact(String),
-    /// Is this file, or lies below this folder: for each suite that has a part there, its root and the path in it, which is empty for
-    /// the whole suite.
+    /// Is this file, or lies below this folder: for each suite that has a part there, its root and the path in it,
+    /// which is empty for the whole suite.
     Path(Vec<(std::path::PathBuf, String)>),
 }
 

@@ -42,7 +42,8 @@ impl Suite {
         &self.configs[0].config
     }
 
-    /// What a place, absolute and without links, names of the suite: a path in it, empty for all of it; `None` for nothing.
+    /// What a place, absolute and without links, names of the suite: a path in it, empty for all of it; `None` for
+    /// nothing.
     pub fn part_at(&self, place: &Path) -> Option<String> {
         if self.home.starts_with(place) {
             return Some(String::new());

@@ -1,5 +1,6 @@
-//! What is wrong with a TOML file, for whoever wrote it: the place, the nearest name that there is, and what would be right. The words
-//! of serde name Rust's types, and inside some values it does not know places: both are mended here, for all keys alike.
+//! What is wrong with a TOML file, for whoever wrote it: the place, the nearest name that there is, and what would be
+//! right. The words of serde name Rust's types, and inside some values it does not know places: both are mended here,
+//! for all keys alike.
 
 use crate::diag::Problem;
 use regex::Regex;
@@ -27,8 +28,8 @@ static WRONG: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Any text in the form of a value, for files that are no TOML at all.
-const FORM: &str = "write `key = value`: a text in quotation marks, a number, `true` or `false`, a list `[\"a\", \"b\"]`, or a table \
-                    `{ key = value }`";
+const FORM: &str = "write `key = value`: a text in quotation marks, a number, `true` or `false`, \
+                    a list `[\"a\", \"b\"]`, or a table `{ key = value }`";
 
 /// A key or an element of a list, with the path to it.
 struct Entry {
