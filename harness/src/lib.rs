@@ -17,5 +17,6 @@ pub mod report;
 pub mod run;
 pub mod shell;
 pub mod suite;
+pub mod temporary;
 
 pub use library::Suite;

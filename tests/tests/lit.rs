@@ -108,6 +108,53 @@ fn wrong_arguments_are_refused_in_lits_words() {
 }
 
 #[test]
+fn numbers_of_the_environment_count_where_none_are_given() {
+    let with = |bed: &Bed, variable: &str, arguments: &[&str]| {
+        let mut command = bed.command(&[&["lit"], arguments, &["."]].concat());
+        bed.outcome(&command.env(variable, "x").output().unwrap())
+    };
+    let check = |bed: &Bed| {
+        with(bed, "LIT_MAX_WORKERS", &["-j1"]).check(0, &["1 workers", "PASS: s :: a.t"]);
+        with(bed, "LIT_MAX_WORKERS", &[])
+            .check(2, &["argument -j/--threads/--workers: requires positive integer, but found 'x'"]);
+        with(bed, "LIT_NUM_SHARDS", &["--num-shards=1", "--run-shard=1"]).check(0, &["PASS: s :: a.t"]);
+    };
+    check(&suite(&[("a.t", "RUN: true\n")]));
+    if has_python_lit() {
+        check(&python_suite(&[("a.t", "RUN: true\n")]));
+    }
+}
+
+/// A suite whose configuration is Python.
+fn python_suite(files: &[(&str, &str)]) -> Bed {
+    let bed = Bed::empty();
+    let config = "import lit.formats\nconfig.name = 's'\nconfig.suffixes = ['.t']\nconfig.test_format = lit.formats.ShTest()\n";
+    bed.write("lit.cfg", config.as_bytes());
+    files.iter().for_each(|(name, text)| bed.write(name, text.as_bytes()));
+    bed
+}
+
+#[test]
+fn a_path_that_looks_like_an_option_is_none() {
+    let bed = suite(&[("a.t", "RUN: true\n")]);
+    bed.run(&["lit", "a.t", "-1", "--", "-v"])
+        .check(0, &["input '-v' contained no tests", "input '-1' contained no tests", "2 warning(s)"]);
+    if has_python_lit() {
+        let bed = python_suite(&[("a.t", "RUN: true\n")]);
+        bed.run(&["lit", "a.t", "--", "-v"]).check(0, &["-v' contained no tests", "1 warning(s) in tests"]);
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_no_usage_error() {
+    let bed = suite(&[("a.t", "RUN: true\n")]);
+    for option in ["-o", "--xunit-xml-output"] {
+        lit(&bed, &["--show-fixed", option, "none/out"])
+            .check(1, &["PASS: s :: a.t", "`none/out` cannot be written"]);
+    }
+}
+
+#[test]
 fn a_test_is_named_by_its_path() {
     let bed = suite(&[("d/one.t", "RUN: true\n"), ("d/two.t", "RUN: false\n")]);
     bed.run(&["lit", "d/one.t"]).check(0, &["PASS: s :: d/one.t (1 of 1)"]);
@@ -379,4 +426,34 @@ fn the_largest_numbers_are_numbers() {
     }
     bed.write("runproof.toml", format!("{CONFIG}{EXTERNAL}").as_bytes());
     lit(&bed, &["--timeout", &largest]).check(0, &["PASS: s :: a.t"]);
+}
+
+#[test]
+fn an_error_of_the_system_has_its_kind_and_its_file() {
+    let bed = suite(&[("a.t", "RUN: true\n")]);
+    std::os::unix::fs::symlink("nowhere", bed.root.join("b.t")).unwrap();
+    let gone = format!(
+        "\nFileNotFoundError: [Errno 2] No such file or directory: '{}'\n",
+        bed.root.join("b.t").display()
+    );
+    lit(&bed, &["-v"]).check(1, &["PASS: s :: a.t", "UNRESOLVED: s :: b.t", &gone]);
+    let bed = suite(&[("a.t", "#!/bin/sh\n")]);
+    bed.write("runproof.toml", format!("{CONFIG}format = {{ kind = \"executable\" }}\n").as_bytes());
+    lit(&bed, &["-v"])
+        .check(1, &["UNRESOLVED: s :: a.t", "\nPermissionError: [Errno 13] Permission denied: '"]);
+}
+
+#[test]
+fn a_temporary_folder_that_is_not_there_is_passed_over() {
+    let beds = [suite(&[("a.t", "RUN: sh -c 'test -d $TMPDIR -a -w $TMPDIR'\n")])];
+    let python = has_python_lit().then(|| python_suite(&[("a.t", "RUN: true\n")]));
+    for bed in beds.iter().chain(&python) {
+        let ran = bed
+            .command(&["lit", "-v", "."])
+            .env("TMPDIR", "/none")
+            .output()
+            .map(|o| bed.outcome(&o))
+            .unwrap();
+        ran.check(0, &["PASS: s :: a.t"]);
+    }
 }

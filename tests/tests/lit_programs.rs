@@ -298,3 +298,18 @@ fn a_pattern_that_is_none_is_told() {
     bed.write("runproof.toml", LIBTEST.replace("deps/*", "deps/[").as_bytes());
     bed.run(&["test"]).check(2, &["`deps/[` under `programs` is no pattern"]);
 }
+
+#[test]
+fn names_with_slashes_stay_whole_in_reports_and_programs_stand_for_their_cases() {
+    let bed = googletest("x/0 bad");
+    bed.write("runproof.toml", GOOGLETEST.replace("[\"bin\"]", "[\"./bin\"]").as_bytes());
+    for more in [&["-q"][..], &["-q", "--no-gtest-sharding"]] {
+        let ran = bed.run(&[&["lit", "-r", "--xunit-xml-output=out.xml", "."], more].concat());
+        ran.check(1, &["Failed Tests (1):\n  bin/OwnTests\n"]);
+        let report = std::fs::read_to_string(bed.root.join("out.xml")).unwrap();
+        assert!(report.contains("S\" name=\"x/0\""), "{report}");
+        // What of the program's path gives way to a case without parts is lit's choice.
+        let class = if more.len() == 1 { "classname=\"g._/bin/OwnTests/S\"" } else { "classname=\"g._/S\"" };
+        assert!(report.contains(class), "{report}");
+    }
+}

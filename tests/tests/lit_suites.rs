@@ -244,6 +244,90 @@ fn a_suite_in_a_suite_moves_with_it_and_has_its_own_findings() {
     for folder in [".", "inner"] {
         bed.run(&["test", folder]).check(0, &[]);
     }
+    listed(&bed, &["."], &["Inner/b.t", "Old/a.t"]);
+    std::fs::remove_file(bed.root.join("inner/runproof.toml")).unwrap();
+    bed.run(&["test"])
+        .check(2, &["`inner` is a suite whose configuration is Python", "`runproof migrate inner`"]);
+    bed.run(&["lit", "."]).check(0, &["PASS: Old :: a.t", "PASS: Inner :: b.t"]);
+}
+
+/// The tests that `list` names.
+#[track_caller]
+fn listed(bed: &Bed, arguments: &[&str], expect: &[&str]) {
+    let out = bed.run(&[&["list"], arguments].concat());
+    assert_eq!(out.status, Some(0), "{}", out.text());
+    let names: Vec<&str> = out.stdout.lines().map(|l| l.split(' ').next().unwrap()).collect();
+    assert_eq!(names, expect, "{arguments:?}");
+}
+
+fn small(name: &str) -> String {
+    format!("[suite]\nname = \"{name}\"\ndialect = \"lit\"\n[lit.config]\nsuffixes = [\".t\"]\n")
+}
+
+#[test]
+fn suites_inside_suites_are_found_in_both_dialects() {
+    let bed = Bed::empty();
+    bed.write("runproof.toml", small("outer").as_bytes());
+    bed.write("nest/deep/runproof.toml", small("inner").as_bytes());
+    bed.write("nest/deep/own/runproof.toml", b"[suite]\nname = \"strict\"\nfiles = [\"*.vx\"]\n");
+    bed.write("nest/deep/own/lit/runproof.toml", small("last").as_bytes());
+    for name in ["a.t", "nest/b.t", "nest/deep/c.t", "nest/deep/own/d.vx", "nest/deep/own/lit/e.t"] {
+        bed.write(name, b"// RUN: true\n");
+    }
+    let below = ["inner/c.t", "last/e.t", "strict/d.vx"];
+    listed(&bed, &[], &[&below[..2], &["outer/a.t", "outer/nest/b.t"], &below[2..]].concat());
+    listed(
+        &bed,
+        &[".", "nest/deep"],
+        &["inner/c.t", "last/e.t", "outer/a.t", "outer/nest/b.t", "strict/d.vx"],
+    );
+    listed(&bed, &["nest/deep"], &below);
+    listed(&bed, &["nest/deep/own/lit/e.t"], &["last/e.t"]);
+    listed(&bed, &["a.t"], &["outer/a.t"]);
+    bed.run(&["test"]).check(0, &["running 5 of 5 tests of 4 suites"]);
+    bed.run(&["test", "nest/none"]).check(2, &["`nest/none` matches none of 5 tests"]);
+    // lit's result lines are for suites in its dialect: the other one is not left out without a word.
+    bed.run(&["lit", "."]).check(0, &["PASS: inner :: c.t", "`runproof test nest/deep/own`", "1 warning(s)"]);
+    // A folder with settings alone is no suite.
+    bed.write("nest/deep/own/slow/runproof.toml", b"[features]\nslow = true\n");
+    bed.write("nest/deep/own/runproof.toml", b"[suite]\nname = \"strict\"\nfiles = [\"**/*.vx\"]\n");
+    bed.write("nest/deep/own/slow/f.vx", b"// REQUIRES: slow\n// RUN: true\n");
+    listed(&bed, &["nest/deep/own/slow"], &["strict/d.vx:", "strict/slow/f.vx"]);
+}
+
+#[test]
+fn links_that_lead_back_are_followed_once() {
+    let bed = Bed::empty();
+    bed.write("runproof.toml", small("s").as_bytes());
+    bed.write("in/i.t", b"RUN: true\n");
+    std::fs::create_dir(bed.root.join("link")).unwrap();
+    for (target, link) in [("..", "in/up"), ("../in", "link/loop")] {
+        std::os::unix::fs::symlink(target, bed.root.join(link)).unwrap();
+    }
+    bed.run(&["lit", "."]).check(0, &["PASS: s :: in/i.t", "PASS: s :: link/loop/i.t", "Passed: 2"]);
+    listed(&bed, &[], &["s/in/i.t", "s/link/loop/i.t"]);
+    listed(&bed, &["in"], &["s/in/i.t"]);
+    // Where the same folders are a strict suite, a link to a folder is a file that nobody claims.
+    bed.write("runproof.toml", b"[suite]\nname = \"s\"\nfiles = [\"**/*.t\"]\n");
+    bed.run(&["list"]).check(0, &["s/in/i.t", "s/in/up: claimed by no pattern"]);
+}
+
+#[test]
+fn a_suite_that_is_not_in_lits_dialect_is_not_passed_over() {
+    let bed = Bed::empty();
+    bed.write("d/a.t", b"RUN: true\n");
+    let lit = |config: &str, says: &[&str]| {
+        bed.write("runproof.toml", config.as_bytes());
+        for place in [".", "d", "d/a.t"] {
+            bed.run(&["lit", place]).check(2, says);
+        }
+    };
+    lit(&small("s").replace("\"lit\"", "\"Lit\""), &["runproof.toml:3:11", "did you mean `lit`?"]);
+    lit("[suite]\nname = \"s\"\ndialct = \"lit\"\n", &["runproof.toml:3:1", "did you mean `dialect`?"]);
+    lit(
+        "[suite]\nname = \"s\"\nfiles = [\"*.t\"]\n",
+        &["suite `s` in `.` is not in lit's dialect", "`runproof test`"],
+    );
 }
 
 #[test]

@@ -96,6 +96,78 @@ fn configuration_is_refused_at_its_place() {
     bed.run(&["test"]).check(2, &["`runproof.toml` cannot be read"]);
 }
 
+/// What a suite in lit's dialect that says this besides is refused with.
+#[track_caller]
+fn check_lit_config(more: &str, says: &[&str]) {
+    check_config(&format!("[suite]\nname = \"s\"\ndialect = \"lit\"\n{more}"), 2, says);
+}
+
+#[test]
+fn a_value_of_the_wrong_form_is_refused_with_one_that_is_right() {
+    for (more, says) in [
+        ("[features]\na = { prob = [\"./x\"] }\n", ["runproof.toml:5:7", "did you mean `probe`?"]),
+        (
+            "[features]\na = 3\n",
+            ["a feature is `true`, `false` or", "asserts = { probe = [\"./has-asserts\"] }"],
+        ),
+        ("[features]\n\"a b\" = true\n", ["runproof.toml:5:1", "no directive can name the feature `a b`"]),
+        ("[tools]\nopt = { pth = \"x\" }\n", ["runproof.toml:5:9", "did you mean `path`?"]),
+        ("[lit.config]\nsuffixes = \".t\"\n", ["expected a list", "`suffixes = [\".ll\"]`"]),
+        ("[lit.config]\ntimeout = \"x\"\n", ["expected a whole number", "`timeout = 60  # seconds`"]),
+        (
+            "[lit.config]\nsubstitutions = [[\"a\"]]\n",
+            ["a list of two texts", "[[\"%check\", \"FileCheck %s\"]]"],
+        ),
+        ("[[lit.folder]]\nretries = \"x\"\n", ["runproof.toml:5:11", "`retries = 1`"]),
+        (
+            "[lit.config.format]\nkind = \"libtest\"\n",
+            ["missing field `programs`", "add `programs = [\"mine-*\"]`"],
+        ),
+        (
+            "[lit.config.format]\nkind = \"libtest\"\nprograms = [\"x\"]\nrunin = \"x\"\n",
+            ["runproof.toml:7:1", "did you mean `run_in`?"],
+        ),
+        (
+            "[lit.config.format]\nkind = \"libtest\"\nprograms = \"x\"\n",
+            ["runproof.toml:6:12", "`programs = [\"mine-*\"]`"],
+        ),
+        ("[environment]\nA = \"x\"\n", ["runproof.toml:5:1", "environment = { pass = [\"LANG\"]"]),
+        ("a =\n", ["runproof.toml:4", "write `key = value`"]),
+    ] {
+        check_lit_config(more, &says);
+    }
+}
+
+#[test]
+fn a_folder_that_is_none_is_refused_with_the_nearest() {
+    let bed = Bed::suite(&[("gpu/old/t.t", PASSING), ("file", "")]);
+    let run = |path: &str, status: i32, says: &[&str]| {
+        let config =
+            "[suite]\nname = \"s\"\ndialect = \"lit\"\n[lit.config]\nsuffixes = [\".t\"]\n[[lit.folder]]\n";
+        bed.write("runproof.toml", format!("{config}paths = [\"gpu\", \"{path}\"]\n").as_bytes());
+        for command in ["test", "lit"] {
+            bed.run(&[command, "."]).check(status, says);
+        }
+    };
+    run("gpx", 2, &["runproof.toml:7:17", "`gpx` is no folder below `.`", "did you mean `gpu`?"]);
+    run("gpu/odd", 2, &["runproof.toml:7:17", "did you mean `gpu/old`?"]);
+    run("file", 2, &["`file` is no folder"]);
+    for path in ["../x", "/tmp", "./gpu", "gpu/"] {
+        run(path, 2, &["runproof.toml:7:17", "is no path in the suite", "`gpu/kernels`"]);
+    }
+    run("gpu/old", 0, &[]);
+}
+
+#[test]
+fn verdicts_of_another_version_than_the_one_that_is_named_are_told() {
+    let bed = Bed::suite(&[("t.t", PASSING)]);
+    let config = "[suite]\nname = \"s\"\ndialect = \"lit\"\n[lit]\nversion = \"22\"\n[lit.config]\nsuffixes = [\".t\"]\n";
+    bed.write("runproof.toml", config.as_bytes());
+    let says = "note: s: `[lit] version` says which lit was asked when the file was written, 22; verdicts are those of lit 23.";
+    bed.run(&["test"]).check(0, &[says]);
+    bed.run(&["lit", "."]).check(0, &[&says.replace("note: s", "lit: note: s")]);
+}
+
 #[test]
 fn names_that_collide() {
     let bed = Bed::empty();

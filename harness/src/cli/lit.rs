@@ -4,6 +4,7 @@ use super::lit_args::{LitArgs, Order};
 use super::lit_loudness::Diagnostic;
 use super::print_problems;
 use crate::diag::Style;
+use crate::lit::config::CaseName;
 use crate::lit::discover::{Discovered, discover};
 use crate::lit::execute::{OUTPUT_LIMIT, UNSUPPORTED_MARK};
 use crate::lit::export::{self, Row};
@@ -13,6 +14,7 @@ use crate::lit::run::{self, Ended, Options};
 use crate::lit::{Code, Context, Outcome};
 use crate::lit::{Test, googletest, programs, times};
 use crate::process::Interrupt;
+use crate::temporary;
 use runproof_directives::lit::{LIT_VERSION, Pattern, scan_others};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -99,6 +101,7 @@ enum Stop {
 }
 
 fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
+    let args = &args.clone().with_environment().map_err(Stop::Usage)?;
     let filters = Filters::new(args)?;
     let shard = shard(args)?;
     let slowest = slowest(args)?;
@@ -110,7 +113,7 @@ fn carry_out(args: &LitArgs) -> Result<u8, Stop> {
         println!("WARNING: --incremental is deprecated. Failing tests now always run first.");
     }
     let discovered = discover(&question(args)).map_err(Stop::NoAnswer)?;
-    let Discovered { mut tests, groups, coverage, warnings, errors, frozen } = discovered;
+    let Discovered { mut tests, groups, coverage, warnings, errors, frozen, .. } = discovered;
     if tests.is_empty() {
         eprintln!("error: did not discover any tests for provided path(s)");
         return Err(Stop::Status(2));
@@ -261,6 +264,7 @@ fn slowest(args: &LitArgs) -> Result<Option<Option<usize>>, Stop> {
     match args.time_tests.as_deref() {
         None => Ok(None),
         Some(text) if text.eq_ignore_ascii_case("all") => Ok(Some(None)),
+        Some("") => Err(Stop::Usage("argument --time-tests requires a value after '='".to_owned())),
         Some(text) => match text.parse() {
             Ok(number) if number > 0 => Ok(Some(Some(number))),
             _ => Err(Stop::Usage(format!("requires positive integer, but found '{text}'"))),
@@ -453,12 +457,9 @@ fn run_tests(
         Interrupt::on_signals().map_err(|e| Stop::Usage(format!("signals cannot be handled: {e}")))?;
     let tmp = match std::env::var_os("LIT_PRESERVES_TMP") {
         Some(_) => None,
-        None => Some(
-            tempfile::Builder::new()
-                .prefix("lit-tmp-")
-                .tempdir()
-                .map_err(|e| Stop::Usage(format!("no temporary folder can be made: {e}")))?,
-        ),
+        None => Some(tempfile::Builder::new().prefix("lit-tmp-").tempdir().map_err(|e| {
+            Stop::Usage(format!("no temporary folder can be made: {e}; {}", temporary::NONE))
+        })?),
     };
     let limit = args.param.iter().rev().find_map(|p| p.strip_prefix("output_limit="));
     let context = Context {
@@ -534,12 +535,15 @@ fn by_case(
         kept.push(test);
     }
     for (program, outcome, started) in programs {
+        let file = googletest::file(&program);
         for case in outcome.cases.iter().flatten() {
             let path = googletest::case_path(&program.path, case);
             let of_case = Outcome { elapsed: case.elapsed, ..Outcome::new(case.code, case.output.as_str()) };
             chosen.push(kept.len());
             done.outcomes.push((of_case, started));
-            kept.push(Test { path, ..program.clone() });
+            let (suite, name) = (case.suite.clone(), case.name.clone());
+            let case = Some(CaseName { suite, name, program: file.clone() });
+            kept.push(Test { path, case, ..program.clone() });
         }
         if googletest::stays(&outcome) {
             chosen.push(kept.len());
@@ -558,7 +562,7 @@ fn unreconciled(tests: &[Test], outcomes: &[(Outcome, Option<Instant>)]) -> Vec<
     for (test, (outcome, _)) in tests.iter().zip(outcomes).filter(|(test, _)| googletest::has_cases(test)) {
         let Some(executable) = googletest::executable(test) else { continue };
         let entry = programs.entry(executable).or_insert_with(|| (test, Some(Vec::new())));
-        let paths = outcome.cases.as_ref().map(|cases| cases.iter().map(|case| case.path.clone()));
+        let paths = outcome.cases.as_ref().map(|cases| cases.iter().map(googletest::Case::path));
         entry.1 = entry.1.take().zip(paths).map(|(known, paths)| known.into_iter().chain(paths).collect());
     }
     programs
@@ -643,8 +647,11 @@ fn finish(
         (&args.time_trace_output, |rows, _| export::trace(rows)),
     ] {
         let Some(path) = path else { continue };
-        write(path, &text(&rows, seconds), args.use_unique_output_file_name)
-            .map_err(|e| Stop::Usage(format!("`{}` cannot be written: {e}", path.display())))?;
+        write(path, &text(&rows, seconds), args.use_unique_output_file_name).map_err(|e| {
+            // The tests were run: lit's status is that of a program that fails, not of arguments that are wrong.
+            eprintln!("lit: error: `{}` cannot be written: {e}", path.display());
+            Stop::Status(1)
+        })?;
     }
     Ok(())
 }

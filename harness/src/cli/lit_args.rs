@@ -2,7 +2,8 @@
 
 use super::lit_loudness::Loudness;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, ValueEnum};
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -22,10 +23,10 @@ pub struct LitArgs {
     #[arg(long)]
     pub version: bool,
     /// Suites, folders of them, or tests.
-    #[arg(value_name = "TEST_PATH", required_unless_present = "version")]
+    #[arg(value_name = "TEST_PATH", required_unless_present = "version", allow_negative_numbers = true)]
     pub paths: Vec<PathBuf>,
     /// Tests at a time [default: $LIT_MAX_WORKERS, or the number of CPUs].
-    #[arg(short = 'j', long = "workers", alias = "threads", value_name = "N", env = "LIT_MAX_WORKERS", hide_env = true, value_parser = positive::<NonZeroUsize>)]
+    #[arg(short = 'j', long = "workers", alias = "threads", value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroUsize>)]
     pub workers: Option<NonZeroUsize>,
     /// First part of the names of lit's configuration files.
     #[arg(long, value_name = "NAME")]
@@ -43,7 +44,7 @@ pub struct LitArgs {
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// Draw the progress bar at most once in so many seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "0", hide_default_value = true, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "0", hide_default_value = true, allow_negative_numbers = true, value_parser = seconds)]
     pub min_output_interval: f64,
     /// Also list tests that were left out.
     #[arg(long)]
@@ -60,6 +61,9 @@ pub struct LitArgs {
     /// Also list tests that passed after they had failed.
     #[arg(long)]
     pub show_flakypass: bool,
+    /// Also list tests that were mended, of which there are none: see `--update-tests` of lit.
+    #[arg(long, hide = true)]
+    pub show_fixed: bool,
     /// Also list tests that failed as expected.
     #[arg(long)]
     pub show_xfail: bool,
@@ -91,13 +95,13 @@ pub struct LitArgs {
     #[arg(long, hide = true)]
     pub use_unique_output_file_name: bool,
     /// Seconds that one test may take; 0 is no limit.
-    #[arg(long, value_name = "N", value_parser = whole)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub timeout: Option<u64>,
     /// How often a test that failed is run again.
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroU32>)]
     pub max_retries_per_test: Option<NonZeroU32>,
     /// End after so many failures.
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroUsize>)]
     pub max_failures: Option<NonZeroUsize>,
     /// Succeed when all tests are filtered out.
     #[arg(long)]
@@ -115,10 +119,10 @@ pub struct LitArgs {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
     pub time_tests: Option<String>,
     /// Run at most so many tests.
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroUsize>)]
     pub max_tests: Option<NonZeroUsize>,
     /// End after so many seconds.
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU64>)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroU64>)]
     pub max_time: Option<NonZeroU64>,
     /// In which order.
     #[arg(long, value_enum, default_value_t)]
@@ -154,10 +158,10 @@ pub struct LitArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ';', env = "LIT_UNSUPPORTED_NOT", hide_env = true)]
     pub unsupported_not: Vec<String>,
     /// Run one of so many parts.
-    #[arg(long, value_name = "M", env = "LIT_NUM_SHARDS", hide_env = true, value_parser = positive::<NonZeroUsize>)]
+    #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = positive::<NonZeroUsize>)]
     pub num_shards: Option<NonZeroUsize>,
     /// Which part.
-    #[arg(long, value_name = "N", env = "LIT_RUN_SHARD", hide_env = true, value_parser = positive::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroUsize>)]
     pub run_shard: Option<NonZeroUsize>,
     /// Show what configurations are read.
     #[arg(long)]
@@ -190,6 +194,24 @@ impl LitArgs {
     pub fn gtest_sharding(&self) -> bool {
         !self.no_gtest_sharding
     }
+
+    /// With numbers from the environment where none are given. What the environment says otherwise does not matter.
+    ///
+    /// # Errors
+    /// Such a number is none.
+    pub fn with_environment(mut self) -> Result<Self, String> {
+        for (number, variable, option) in [
+            (&mut self.workers, "LIT_MAX_WORKERS", "workers"),
+            (&mut self.num_shards, "LIT_NUM_SHARDS", "num-shards"),
+            (&mut self.run_shard, "LIT_RUN_SHARD", "run-shard"),
+        ] {
+            if let (None, Some(text)) = (*number, std::env::var_os(variable)) {
+                let parsed = positive(&text.to_string_lossy());
+                *number = Some(parsed.map_err(|why| format!("argument {}: {why}", all_names(option)))?);
+            }
+        }
+        Ok(self)
+    }
 }
 
 fn positive<N: FromStr>(text: &str) -> Result<N, String> {
@@ -205,8 +227,26 @@ fn seconds(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("requires non-negative float, but found '{text}'"))
 }
 
+/// lit's options: each with all its names, in lit's order.
+fn options() -> Vec<Vec<String>> {
+    let command = LitArgs::augment_args(Command::new("lit"));
+    let names = |argument: &clap::Arg| {
+        let short = argument.get_short().map(|c| format!("-{c}"));
+        let aliases = argument.get_all_aliases().unwrap_or_default();
+        let long = aliases.into_iter().chain(argument.get_long()).map(|name| format!("--{name}"));
+        short.into_iter().chain(long).collect()
+    };
+    command.get_arguments().map(names).collect()
+}
+
+/// An option with its other names, as lit writes it.
+fn all_names(option: &str) -> String {
+    let long = format!("--{}", option.trim_start_matches('-'));
+    options().into_iter().find(|names| names.contains(&long)).map_or(long, |names| names.join("/"))
+}
+
 /// What is wrong with the arguments, in lit's words.
-pub fn usage_error(error: &clap::Error) -> String {
+pub fn usage_error(error: &clap::Error, given: &[OsString]) -> String {
     let part = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         Some(ContextValue::Strings(texts)) => Some(texts.join(", ")),
@@ -215,6 +255,18 @@ pub fn usage_error(error: &clap::Error) -> String {
     let argument = part(ContextKind::InvalidArg).unwrap_or_default();
     // Without the name of its value.
     let argument = argument.split([' ', '=', '[']).next().unwrap_or_default();
+    let unknown = error.kind() == ErrorKind::UnknownArgument;
+    let candidates: Vec<String> =
+        options().concat().into_iter().filter(|o| o.starts_with(argument)).collect();
+    if unknown && argument.starts_with("--") && candidates.len() > 1 {
+        let whole = given.iter().filter_map(|a| a.to_str()).find(|a| a.split('=').next() == Some(argument));
+        let whole = whole.unwrap_or(argument);
+        return format!(
+            "{USAGE}\nlit: error: ambiguous option: {whole} could match {}",
+            candidates.join(", ")
+        );
+    }
+    let argument = if unknown { argument.to_owned() } else { all_names(argument) };
     let value = part(ContextKind::InvalidValue).unwrap_or_default();
     let source = std::error::Error::source(error).map(ToString::to_string);
     let why = match (error.kind(), source) {
@@ -226,6 +278,7 @@ pub fn usage_error(error: &clap::Error) -> String {
             let choices = part(ContextKind::ValidValue).unwrap_or_default();
             format!("argument {argument}: invalid choice: '{value}' (choose from {choices})")
         }
+        (ErrorKind::TooManyValues, _) => format!("argument {argument}: ignored explicit argument '{value}'"),
         (ErrorKind::UnknownArgument, _) => format!("unrecognized arguments: {argument}"),
         (ErrorKind::MissingRequiredArgument, _) => {
             "the following arguments are required: TEST_PATH".to_owned()
@@ -246,12 +299,13 @@ pub fn usage_error(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{Command, FromArgMatches as _};
+    use clap::FromArgMatches as _;
 
     fn parse(arguments: &str) -> Result<LitArgs, String> {
         let words = std::iter::once("lit").chain(arguments.split_whitespace());
         let matches = LitArgs::augment_args(Command::new("lit")).try_get_matches_from(words);
-        matches.and_then(|m| LitArgs::from_arg_matches(&m)).map_err(|e| usage_error(&e))
+        let given: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
+        matches.and_then(|m| LitArgs::from_arg_matches(&m)).map_err(|e| usage_error(&e, &given))
     }
 
     #[test]
@@ -259,7 +313,18 @@ mod tests {
         for (arguments, words) in [
             ("", "the following arguments are required: TEST_PATH"),
             ("--num-shards 0 x", "argument --num-shards: requires positive integer, but found '0'"),
-            ("-j x y", "argument --workers: requires positive integer, but found 'x'"),
+            ("-j x y", "argument -j/--threads/--workers: requires positive integer, but found 'x'"),
+            ("-j -1 y", "argument -j/--threads/--workers: requires positive integer, but found '-1'"),
+            ("--max-tests -1 y", "argument --max-tests: requires positive integer, but found '-1'"),
+            ("--timeout -1 y", "argument --timeout: requires non-negative integer, but found '-1'"),
+            ("--fil x y", "ambiguous option: --fil could match --filter, --filter-out, --filter-failed"),
+            ("--ver=x y", "ambiguous option: --ver=x could match --version, --verbose"),
+            (
+                "--show y",
+                "ambiguous option: --show could match --show-all, --show-excluded, --show-skipped, --show-unsupported, \
+                 --show-pass, --show-flakypass, --show-fixed, --show-xfail, --show-suites, --show-tests, --show-used-features",
+            ),
+            ("--quiet=3 y", "argument -q/--quiet: ignored explicit argument '3'"),
             ("--timeout=-1 x", "argument --timeout: requires non-negative integer, but found '-1'"),
             ("--min-output-interval=-1 x", "argument --min-output-interval: requires non-negative float"),
             (
@@ -281,5 +346,6 @@ mod tests {
         assert_eq!(args.order, Order::Random);
         assert_eq!(args.filter.as_deref(), Some("b"));
         assert!(parse("--time-tests x").unwrap().time_tests.is_some());
+        assert_eq!(parse("--show-fixed -1 -- -v").unwrap().paths, ["-1", "-v"].map(PathBuf::from));
     }
 }

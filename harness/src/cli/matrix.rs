@@ -7,8 +7,8 @@ use super::setup::{Setup, fleet_file};
 use super::{Failed, print};
 use crate::diag::Problem;
 use crate::exit::Status;
-use crate::suite::config::toml_problem;
 use crate::suite::discover::show;
+use crate::suite::toml_error;
 use runproof_directives::Source as Text;
 use runproof_evidence::matrix::{
     Matrix, MatrixError, ProblemKind, Settings, Source, build, check, json, markdown, terminal,
@@ -135,7 +135,7 @@ fn as_json(matrix: &Matrix) -> Result<String, Failed> {
 fn read_reasons(path: &Path) -> Result<Reasons, Failed> {
     let text = read(path)?;
     let source = Text::new(show(path), text.as_bytes().to_vec());
-    toml::from_str(&text).map_err(|e| toml_problem(&source, &e).into())
+    toml::from_str(&text).map_err(|e| toml_error::problem(&source, &e, &[]).into())
 }
 
 fn read(path: &Path) -> Result<String, Failed> {

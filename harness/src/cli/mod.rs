@@ -96,10 +96,11 @@ pub fn main() -> ExitCode {
             return Status::Usage.into();
         }
     };
+    crate::temporary::settle();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(e) if e.use_stderr() && arguments.get(1).is_some_and(|a| a == "lit") => {
-            eprintln!("{}", lit_args::usage_error(&e));
+            eprintln!("{}", lit_args::usage_error(&e, &arguments));
             return Status::Usage.into();
         }
         Err(e) => {

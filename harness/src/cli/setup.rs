@@ -6,10 +6,12 @@ use crate::device::fleet::{self, FleetFile};
 use crate::device::{self, Kinds, Unusable};
 use crate::diag::Problem;
 use crate::exit::Status;
+use crate::lit::frozen_suite::other_version;
+use crate::lit::programs::without_dots;
 use crate::plan::load::{World, load};
 use crate::plan::select::{Filter, Selection, plan};
 use crate::plan::{Placement, Plan};
-use crate::suite::discover::show;
+use crate::suite::discover::{is_at_or_below, show};
 use crate::suite::features::{HOST_FEATURES, KindState};
 use crate::suite::{Suite, find_suites};
 use std::collections::BTreeSet;
@@ -120,26 +122,23 @@ pub fn suites(select: &SelectArgs) -> Result<(Vec<Suite>, Vec<Filter>), Failed> 
         places.push(PathBuf::from("."));
     }
     let mut suites = find_suites(&places)?;
+    for suite in &suites {
+        if let Some(text) = other_version(&suite.config().lit) {
+            eprintln!("note: {}: {text}", suite.name);
+        }
+    }
     for path in paths {
-        texts.extend(path_filters(&path, &suites));
+        texts.extend(path_filter(&path, &suites));
     }
     suites.iter_mut().for_each(|suite| narrow(suite, &texts));
     Ok((suites, texts))
 }
 
-/// A path filter: the files of a suite at or below it. A path at or above whole suites selects those.
-fn path_filters(path: &Path, suites: &[Suite]) -> Vec<Filter> {
-    suites
-        .iter()
-        .filter_map(|suite| {
-            let below = match &suite.lit {
-                Some(lit) => lit.inside(path),
-                None => path.strip_prefix(&suite.root).ok().map(|p| p.to_string_lossy().into_owned()),
-            };
-            let above = suite.home.starts_with(path).then(String::new);
-            below.or(above).map(|path| Filter::Path { root: suite.root.clone(), path })
-        })
-        .collect()
+/// A path filter: the files at or below it, whichever suites they are of.
+fn path_filter(path: &Path, suites: &[Suite]) -> Option<Filter> {
+    let parts = suites.iter().filter_map(|suite| Some((suite.root.clone(), suite.part_at(path)?)));
+    let parts: Vec<_> = parts.collect();
+    (!parts.is_empty()).then_some(Filter::Path(parts))
 }
 
 /// Leaves of a suite in lit's dialect only the files at the paths that are named: such suites may be so large that reading the rest
@@ -148,20 +147,17 @@ fn narrow(suite: &mut Suite, filters: &[Filter]) {
     let mut paths = Vec::new();
     for filter in filters {
         match filter {
-            Filter::Path { root, path } if *root == suite.root => paths.push(path.as_str()),
-            Filter::Path { .. } => {}
+            Filter::Path(places) => {
+                paths.extend(places.iter().filter(|(root, _)| *root == suite.root).map(|(_, path)| path));
+            }
             Filter::Text(_) | Filter::Exact(_) => return,
         }
     }
-    if suite.lit.is_none() || paths.is_empty() || paths.contains(&"") {
+    if suite.lit.is_none() || filters.is_empty() {
         return;
     }
     let count = suite.files.len();
-    suite.files.retain(|file| {
-        paths
-            .iter()
-            .any(|p| file.strip_prefix(p).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-    });
+    suite.files.retain(|file| paths.iter().any(|path| is_at_or_below(&without_dots(file), path)));
     suite.narrowed = suite.files.len() < count;
 }
 

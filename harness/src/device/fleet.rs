@@ -2,7 +2,7 @@
 
 use super::KINDS;
 use crate::diag::Problem;
-use crate::suite::config::toml_problem;
+use crate::suite::toml_error;
 use runproof_directives::{Source, Span};
 use runproof_records::fleet::{Fleet, IdentityDecl};
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub fn read(path: &Path, name: &str) -> Result<FleetFile, Vec<Problem>> {
 /// As [`read`].
 pub fn parse(name: &str, text: &str) -> Result<Fleet, Vec<Problem>> {
     let source = Source::new(name, text);
-    let wrong = |error: &toml::de::Error| vec![toml_problem(&source, error)];
+    let wrong = |error: &toml::de::Error| vec![toml_error::problem(&source, error, &[])];
     let fleet: Fleet = toml::from_str(text).map_err(|error| wrong(&error))?;
     let tree = DeTable::parse(text).map_err(|error| wrong(&error))?;
     let problems = check(&fleet, &source, &Places(tree.get_ref()));

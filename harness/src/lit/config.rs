@@ -76,7 +76,10 @@ impl Default for Format {
 
 /// A substitution as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a substitution is a list of two texts: what is looked for, and what stands in its place"
+)]
 pub enum FrozenSubstitution {
     /// Pattern, and text that stands for it.
     Text(String, String),
@@ -208,6 +211,17 @@ pub struct Marks {
     pub retries: Option<u32>,
 }
 
+/// The case of a googletest program that a test is. Either name may have `/` in it.
+#[derive(Clone, Debug)]
+pub struct CaseName {
+    /// Its suite, as the program names it.
+    pub suite: String,
+    /// Its own name.
+    pub name: String,
+    /// The program.
+    pub program: PathBuf,
+}
+
 /// A test.
 #[derive(Clone, Debug)]
 pub struct Test {
@@ -221,12 +235,14 @@ pub struct Test {
     pub marks: Marks,
     /// The program whose case it is.
     pub of_program: Option<OfProgram>,
+    /// The case that a program's report has put in the program's place.
+    pub case: Option<CaseName>,
 }
 
 impl Test {
     /// A test as the suite has it.
     pub fn new(suite: Arc<SuiteInfo>, path: String, config: Arc<Config>) -> Self {
-        Self { suite, path, config, marks: Marks::default(), of_program: None }
+        Self { suite, path, config, marks: Marks::default(), of_program: None, case: None }
     }
 
     /// `SUITE :: path`.

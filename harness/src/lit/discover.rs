@@ -2,15 +2,18 @@
 //! one counts, and of two in one folder the `runproof.toml`.
 
 use super::config::{Format, Frozen, FrozenSubstitution, SuiteInfo, Test};
-use super::frozen_suite::{Folders, More, roots};
+use super::frozen_suite::{Folders, More, lost_folders, other_version, roots};
 use super::programs::{self, Wanted};
 use super::python::{self, NoAnswer, Question};
 use crate::diag::Problem;
 use crate::suite::config::{self, Dialect};
-use crate::suite::discover::{Suite, not_utf8, open_lit_root, show};
+use crate::suite::discover::{Inner, Suite, not_utf8, open_lit_root, show};
 use crate::suite::features::{Features, KindState};
+use crate::suite::kind::Kind;
 use crate::suite::{Settings, tools};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::DirEntry;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,6 +32,8 @@ pub struct Discovered {
     pub errors: u32,
     /// Some suite's configuration was written down before: parameters do not reach it.
     pub frozen: bool,
+    /// Suites inside that were named and not looked into.
+    pub inner: Vec<Inner>,
 }
 
 impl Discovered {
@@ -39,6 +44,7 @@ impl Discovered {
         self.warnings += other.warnings;
         self.errors += other.errors;
         self.frozen |= other.frozen;
+        self.inner.append(&mut other.inner);
     }
 }
 
@@ -79,57 +85,45 @@ pub fn discover(question: &Question) -> Result<Discovered, NoAnswer> {
     Ok(discovered)
 }
 
-/// The folder of the nearest `runproof.toml` in lit's dialect at or above a place, unless one of lit's own files is nearer.
+/// The folder of the nearest suite at or above a place, unless its configuration is Python.
 fn home_of(path: &Path, prefix: &str) -> Option<PathBuf> {
-    for folder in path.ancestors() {
-        if home(folder) == Home::Lit {
-            return Some(folder.to_path_buf());
-        }
-        let own = ["site.cfg.py", "site.cfg", "cfg.py", "cfg"];
-        if own.iter().any(|end| folder.join(format!("{prefix}.{end}")).exists()) {
-            return None;
-        }
-    }
-    None
+    let mut homes = path.ancestors().filter_map(|folder| Some((folder, home(folder, prefix)?)));
+    let (folder, home) = homes.find(|(_, home)| *home != Home::Settings)?;
+    (home != Home::Python).then(|| folder.to_path_buf())
 }
 
-/// What the `runproof.toml` of a folder makes of it.
+/// What the files of a folder make of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Home {
-    /// There is none.
-    No,
-    /// A suite in lit's dialect.
+    /// A suite in lit's dialect, or one that nobody can tell: it is opened, and its problem told.
     Lit,
+    /// A suite whose configuration is Python.
+    Python,
     /// A suite in the strict dialect.
     Strict,
-    /// Settings of a folder.
-    Folder,
+    /// A folder with settings of its own.
+    Settings,
 }
 
-/// Looks at the `runproof.toml` of a folder. One that cannot be read counts as lit's, so that its problem is told.
-fn home(folder: &Path) -> Home {
-    match std::fs::read_to_string(folder.join(config::FILE)) {
-        // A file that `migrate` wrote is large, and is read whole when it is opened.
-        Ok(text) if text.lines().any(|l| l == "dialect = \"lit\"") => Home::Lit,
-        Ok(text) => match text.parse::<toml::Table>() {
-            Ok(table) => {
-                let section = table.get("suite").and_then(toml::Value::as_table);
-                let has = |key: &str| section.and_then(|s| s.get(key));
-                match has("dialect").and_then(toml::Value::as_str) {
-                    Some("lit") => Home::Lit,
-                    _ if has("name").is_some() || has("files").is_some() => Home::Strict,
-                    _ => Home::Folder,
-                }
-            }
-            Err(_) => Home::Lit,
-        },
-        // A test that is named by its path is no folder.
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            Home::No
-        }
-        Err(_) => Home::Lit,
+fn home(folder: &Path, prefix: &str) -> Option<Home> {
+    let kind = Kind::of(folder);
+    if matches!(kind, Some(Kind::Lit | Kind::Broken)) {
+        return Some(Home::Lit);
     }
+    let own = ["site.cfg.py", "site.cfg", "cfg.py", "cfg"];
+    if own.iter().any(|end| folder.join(format!("{prefix}.{end}")).exists()) {
+        return Some(Home::Python);
+    }
+    kind.map(|kind| if kind == Kind::Folder { Home::Settings } else { Home::Strict })
 }
+
+/// Tells a folder from all others, by whatever path it was reached.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(folder).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// The folders that were gone through to reach one, itself included.
+type Way = Vec<(u64, u64)>;
 
 /// A suite whose configuration is in a `runproof.toml`.
 #[derive(Debug)]
@@ -155,7 +149,7 @@ impl FrozenSuite {
     /// Of a suite that was read already.
     ///
     /// # Errors
-    /// A tool that is not there, a feature that cannot be decided.
+    /// A tool that is not there, a feature that cannot be decided, a folder that is none.
     pub fn of(suite: &Suite, question: &Question) -> Result<Self, NoAnswer> {
         let section = &suite.config().lit;
         let (source_root, exec_root) = roots(section, &suite.home);
@@ -164,6 +158,13 @@ impl FrozenSuite {
             .chain(section.folder.iter().filter_map(|f| f.format.as_ref()));
         for format in formats {
             programs::check(format).map_err(|problem| NoAnswer::Problems(vec![problem]))?;
+        }
+        let lost = lost_folders(suite);
+        if !lost.is_empty() {
+            return Err(NoAnswer::Problems(lost));
+        }
+        if let Some(text) = other_version(section) {
+            question.note(&format!("{}: {text}", suite.name));
         }
         let more = More {
             path: question.folders.clone(),
@@ -194,10 +195,19 @@ impl FrozenSuite {
     /// # Errors
     /// A suite inside it cannot be read.
     pub fn tests(&self, path: &str, question: &Question) -> Result<Discovered, NoAnswer> {
+        self.tests_on(&mut Way::new(), path, question)
+    }
+
+    fn tests_on(&self, way: &mut Way, path: &str, question: &Question) -> Result<Discovered, NoAnswer> {
         let mut found = Discovered { groups: self.groups.clone(), frozen: true, ..Discovered::default() };
         let place = self.info.source_root.join(path);
         if place.is_dir() {
-            self.walk(path.trim_end_matches('/'), &mut found, question)?;
+            let path = path.trim_end_matches('/');
+            let length = way.len();
+            let above = place.ancestors().take_while(|p| p.starts_with(&self.info.source_root));
+            way.extend(above.chain([self.home.as_path()]).filter_map(identity));
+            self.walk(way, path, &entries(&place), &mut found, question)?;
+            way.truncate(length);
         } else if self.programs_above(path, &mut found, question) {
             found.tests.retain(|test| programs::is_named(test, path));
         } else if place.exists() {
@@ -237,7 +247,14 @@ impl FrozenSuite {
         }
     }
 
-    fn walk(&self, path: &str, found: &mut Discovered, question: &Question) -> Result<(), NoAnswer> {
+    fn walk(
+        &self,
+        way: &mut Way,
+        path: &str,
+        entries: &[DirEntry],
+        found: &mut Discovered,
+        question: &Question,
+    ) -> Result<(), NoAnswer> {
         let config = self.folders.of(path);
         let frozen = &config.frozen;
         if frozen.standalone {
@@ -248,9 +265,8 @@ impl FrozenSuite {
             self.programs(path, found, question, None);
         }
         let of_files = !of_programs && !matches!(frozen.format, Format::None);
-        let Ok(entries) = std::fs::read_dir(self.info.source_root.join(path)) else { return Ok(()) };
         let mut folders = Vec::new();
-        for entry in entries.flatten() {
+        for entry in entries {
             let Ok(name) = entry.file_name().into_string() else {
                 if of_files && let Some(lost) = first_test(&entry.path(), frozen) {
                     return Err(NoAnswer::Problems(vec![not_utf8(&lost)]));
@@ -272,36 +288,110 @@ impl FrozenSuite {
             }
         }
         for folder in folders {
-            let places = [self.info.exec_root.join(&folder), self.info.source_root.join(&folder)];
-            let inner = places.iter().filter(|p| **p != self.home).map(|p| (p, home(p)));
-            match inner.into_iter().find(|(_, home)| *home != Home::No) {
-                Some((place, Home::Lit)) => {
-                    let suite = Self::open(place, question)?;
-                    if suite.info != self.info {
-                        let inner = suite.tests("", question)?;
-                        if inner.tests.is_empty() {
-                            question.warn(&format!("test suite '{}' contained no tests", suite.info.name));
-                            found.warnings += 1;
-                        }
-                        found.add(inner);
+            let place = self.info.source_root.join(&folder);
+            // A link that leads back to a folder above: its tests are found there.
+            let Some(identity) = identity(&place).filter(|i| !way.contains(i)) else { continue };
+            way.push(identity);
+            self.enter(way, &folder, &place, found, question)?;
+            way.pop();
+        }
+        Ok(())
+    }
+
+    /// Goes into a folder, which may have a configuration of its own: where tests run, or else where files are.
+    fn enter(
+        &self,
+        way: &mut Way,
+        path: &str,
+        place: &Path,
+        found: &mut Discovered,
+        question: &Question,
+    ) -> Result<(), NoAnswer> {
+        let prefix = question.prefix();
+        let exec = self.info.exec_root.join(path);
+        if exec != place
+            && exec.is_dir()
+            && let Some(home) = home(&exec, prefix)
+        {
+            return self.inner(way, path, (&exec, home), found, question);
+        }
+        let entries = entries(place);
+        // Most folders have none, and it takes a look at five files to tell.
+        let is_own = |name: &str| name == config::FILE || name.starts_with(prefix);
+        if entries.iter().any(|e| e.file_name().to_str().is_some_and(is_own))
+            && let Some(home) = home(place, prefix)
+        {
+            return self.inner(way, path, (place, home), found, question);
+        }
+        self.walk(way, path, &entries, found, question)
+    }
+
+    /// A folder that has a configuration of its own.
+    fn inner(
+        &self,
+        way: &mut Way,
+        path: &str,
+        (place, home): (&Path, Home),
+        found: &mut Discovered,
+        question: &Question,
+    ) -> Result<(), NoAnswer> {
+        let problem = |text: &str, help: &str| {
+            let problem = Problem::new("bad-config", format!("`{}` {text}", show(place))).help(help);
+            Err(NoAnswer::Problems(vec![problem]))
+        };
+        match home {
+            Home::Lit | Home::Strict if question.one_suite => {
+                found.inner.push(Inner { home: place.to_path_buf(), path: path.to_owned() });
+            }
+            Home::Lit => {
+                // lit knows suites by their real paths.
+                let real = place.canonicalize().unwrap_or_else(|_| place.to_path_buf());
+                let suite = Self::open(&real, question)?;
+                if suite.info != self.info {
+                    let inner = suite.tests_on(way, "", question)?;
+                    if inner.tests.is_empty() {
+                        question.warn(&format!("test suite '{}' contained no tests", suite.info.name));
+                        found.warnings += 1;
                     }
+                    found.add(inner);
                 }
-                Some((place, Home::Folder)) => {
-                    let file = place.join(config::FILE);
-                    let text =
-                        format!("`{}` has no effect: it lies in a suite in lit's dialect", show(&file));
-                    let problem = Problem::new("bad-config", text).help(
-                        "write what differs in that folder under `[[lit.folder]]` of the suite's own file",
-                    );
-                    return Err(NoAnswer::Problems(vec![problem]));
-                }
-                // A suite of its own: it is run when it is named.
-                Some(_) => {}
-                None => self.walk(&folder, found, question)?,
+            }
+            Home::Python if question.one_suite => {
+                return problem(
+                    "is a suite whose configuration is Python, in a suite that has moved",
+                    &format!(
+                        "move it as well, with `runproof migrate {}`, or put its name under `[lit.config] excludes`",
+                        show(place)
+                    ),
+                );
+            }
+            Home::Python => {
+                let question = Question { paths: vec![place.to_path_buf()], ..question.clone() };
+                found.add(
+                    python::ask(&question)
+                        .map_err(|e| e.help(&format!("the suite is `{}`", show(place))))?
+                        .into(),
+                );
+            }
+            Home::Strict => {
+                let place = show(place);
+                question.warn(&format!("suite '{place}' is left out: `runproof test {place}` runs it"));
+                found.warnings += 1;
+            }
+            Home::Settings => {
+                return problem(
+                    &format!("has a `{}` without effect: it lies in a suite in lit's dialect", config::FILE),
+                    "write what differs in that folder under `[[lit.folder]]` of the suite's own file",
+                );
             }
         }
         Ok(())
     }
+}
+
+/// What is in a folder; nothing when it cannot be read.
+fn entries(folder: &Path) -> Vec<DirEntry> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().collect()
 }
 
 /// The first test at or below a place, whatever its name is made of.

@@ -290,12 +290,17 @@ impl ShellTest<'_> {
         if frozen.unsupported {
             return Some(Outcome::new(Code::Unsupported, "Test is unsupported"));
         }
-        let read = std::fs::read(self.test.source()).map_err(|e| e.to_string());
-        if !self.context.runs_own && read.as_ref().is_ok_and(|bytes| !self.test.own_lines(bytes).is_empty()) {
+        let source = self.test.source();
+        let bytes = match std::fs::read(&source) {
+            Ok(bytes) => bytes,
+            // It was found, and is gone, or is a link to nothing.
+            Err(e) => return Some(exception(&super::redirect::os_error(&e, source))),
+        };
+        if !self.context.runs_own && !self.test.own_lines(&bytes).is_empty() {
             let why = "It has EXEC_RUN lines, which `runproof test` runs and not lit";
             return Some(Outcome::new(Code::Unsupported, why));
         }
-        let file = match read.and_then(|bytes| self.test.scan(&bytes)) {
+        let file = match self.test.scan(&bytes) {
             Ok(file) => file,
             Err(why) => return Some(Outcome::new(Code::Unresolved, why)),
         };
@@ -591,7 +596,20 @@ fn bash(folders: &[PathBuf]) -> PathBuf {
 
 /// The result of a test at which lit itself fails.
 fn exception(why: &str) -> Outcome {
-    let text = format!("Exception during script execution:\nTraceback (most recent call last):\n{why}\n\n");
+    // Python names the kind of an error of the system before it.
+    let number = why.strip_prefix("[Errno ").and_then(|rest| rest.split_once(']')).map(|(number, _)| number);
+    let kind = match number {
+        None => "",
+        Some("1" | "13") => "PermissionError: ",
+        Some("2") => "FileNotFoundError: ",
+        Some("17") => "FileExistsError: ",
+        Some("20") => "NotADirectoryError: ",
+        Some("21") => "IsADirectoryError: ",
+        Some("32") => "BrokenPipeError: ",
+        Some(_) => "OSError: ",
+    };
+    let text =
+        format!("Exception during script execution:\nTraceback (most recent call last):\n{kind}{why}\n\n");
     Outcome::new(Code::Unresolved, text)
 }
 

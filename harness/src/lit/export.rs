@@ -125,13 +125,18 @@ pub fn xunit(rows: &[Row<'_>], seconds: f64) -> String {
     text + "</testsuites>\n"
 }
 
+/// The names of a test's path. Those of a case stay whole, whatever is in them.
 fn parts(test: &Test) -> Vec<&str> {
-    test.path.split('/').collect()
+    let Some(case) = &test.case else { return test.path.split('/').collect() };
+    let names = case.suite.len() + 1 + case.name.len();
+    let folder = &test.path[..test.path.len().saturating_sub(names)];
+    folder.split_terminator('/').chain([case.suite.as_str(), case.name.as_str()]).collect()
 }
 
 fn case(text: &mut String, row: &Row<'_>, suite: &str) {
-    let (folder, name) = row.test.path.rsplit_once('/').unwrap_or(("", &row.test.path));
-    let folder = folder.replace('.', "_");
+    let mut parts = parts(row.test);
+    let name = parts.pop().unwrap_or_default();
+    let folder = parts.join("/").replace('.', "_");
     let class = format!("{suite}.{}", if folder.is_empty() { suite } else { &folder });
     let _ = write!(
         text,

@@ -2,6 +2,11 @@
 //! differs says only in what.
 
 use super::config::{Config, Format, Frozen, FrozenSubstitution};
+use crate::diag::Problem;
+use crate::suite::Suite;
+use crate::suite::discover::show;
+use crate::suite::toml_error::place;
+use runproof_directives::lit::LIT_VERSION;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -339,6 +344,58 @@ impl Folders {
         frozen.retries = frozen.retries.or(self.more.retries);
         frozen
     }
+}
+
+/// A path of `[[lit.folder]]` that names no folder of the suite: what it says would apply to nothing.
+pub fn lost_folders(suite: &Suite) -> Vec<Problem> {
+    let section = &suite.config().lit;
+    let numbered = section.folder.iter().enumerate();
+    let paths =
+        numbered.flat_map(|(f, folder)| folder.paths.iter().enumerate().map(move |(p, path)| (f, p, path)));
+    let source = &suite.configs[0].source;
+    paths
+        .filter_map(|(f, p, path)| {
+            let (why, help) = lost(&suite.root, path)?;
+            let at = place(source, &["lit", "folder", &f.to_string(), "paths", &p.to_string()]);
+            let problem = Problem::new("bad-config", format!("`{path}` {why}"));
+            Some(problem.at(source, at, "nothing would go by it").help(help))
+        })
+        .collect()
+}
+
+/// Why a path names no folder of a suite, and a way out.
+fn lost(root: &Path, path: &str) -> Option<(String, String)> {
+    let inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    if !inside && !path.is_empty() {
+        let why = "is no path in the suite".to_owned();
+        return Some((
+            why,
+            "write it as tests are named, from the suite's files on: `gpu/kernels`".to_owned(),
+        ));
+    }
+    if root.join(path).is_dir() {
+        return None;
+    }
+    let above = Path::new(path).ancestors().skip(1).find(|p| root.join(p).is_dir()).unwrap_or(Path::new(""));
+    let entries = std::fs::read_dir(root.join(above)).into_iter().flatten().flatten();
+    let folders = entries
+        .filter(|e| e.path().is_dir())
+        .filter_map(|e| above.join(e.file_name()).into_os_string().into_string().ok());
+    let folders: Vec<String> = folders.collect();
+    let help = match runproof_directives::nearest(path, folders.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "take it out, or run `runproof migrate` again if that wrote it".to_owned(),
+    };
+    Some((format!("is no folder below `{}`", show(root)), help))
+}
+
+/// What is to be said of a section that was written with another lit than the one whose behaviour this is.
+pub fn other_version(section: &LitSection) -> Option<String> {
+    let version = section.version.as_ref().filter(|v| *v != LIT_VERSION)?;
+    Some(format!(
+        "`[lit] version` says which lit was asked when the file was written, {version}; \
+         verdicts are those of lit {LIT_VERSION}"
+    ))
 }
 
 /// Where a suite's files are and where its tests run, for the folder of its `runproof.toml`.

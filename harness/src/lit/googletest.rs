@@ -28,14 +28,23 @@ const SHARD: usize = 512;
 /// One case of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// `suite/case`, for a path.
-    pub path: String,
+    /// Its suite.
+    pub suite: String,
+    /// Its name in the suite.
+    pub name: String,
     /// How it came out.
     pub code: Code,
     /// What is said of a failure.
     pub output: String,
     /// As the program measured it.
     pub elapsed: Duration,
+}
+
+impl Case {
+    /// `suite/case`, for a path.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.suite, self.name)
+    }
 }
 
 /// How a suite's programs are run.
@@ -225,7 +234,7 @@ fn cases(report: &Report, executable: &str, expected: bool) -> Vec<Case> {
             };
             let seconds = case.time.strip_suffix('s').and_then(|t| t.parse().ok()).unwrap_or(0.0);
             let elapsed = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-            Case { path: format!("{}/{}", suite.name, case.name), code, output, elapsed }
+            Case { suite: suite.name.clone(), name: case.name.clone(), code, output, elapsed }
         })
         .collect()
 }
@@ -306,7 +315,24 @@ pub fn has_cases(test: &Test) -> bool {
 /// The program that a test is, or is a part of.
 pub fn executable(test: &Test) -> Option<PathBuf> {
     let path = test.source();
-    if path.is_file() { Some(path) } else { place(path, true).map(|(program, _)| program) }
+    if path.is_file() {
+        return Some(path);
+    }
+    if path.ends_with(UNLISTED) {
+        return path.parent().map(PathBuf::from);
+    }
+    place(path, true).map(|(program, _)| program)
+}
+
+/// The file by which lit names a test: of a googletest program, the program.
+pub fn file(test: &Test) -> PathBuf {
+    let of_program = || {
+        let is_part =
+            matches!(test.config.frozen.format, Format::Googletest { .. }) && test.of_program.is_none();
+        is_part.then(|| executable(test)).flatten()
+    };
+    let program = test.case.as_ref().map(|case| case.program.clone());
+    super::shell::normal(&program.or_else(of_program).unwrap_or_else(|| test.source()))
 }
 
 /// Whether the outcome of the program itself stays in lists beside its cases: it failed, and no case did.
@@ -322,7 +348,8 @@ pub fn stays(outcome: &Outcome) -> bool {
 pub fn case_path(program: &str, case: &Case) -> String {
     let mut names: Vec<&str> = program.split('/').collect();
     names.truncate(names.len().saturating_sub(2));
-    names.push(&case.path);
+    let case = case.path();
+    names.push(&case);
     names.join("/")
 }
 
@@ -341,7 +368,7 @@ mod tests {
     fn cases_come_from_the_report() {
         let report: Report = serde_json::from_str(REPORT).unwrap();
         let shown = |expected| -> Vec<(String, Code, String)> {
-            cases(&report, "p", expected).into_iter().map(|c| (c.path, c.code, c.output)).collect()
+            cases(&report, "p", expected).into_iter().map(|c| (c.path(), c.code, c.output)).collect()
         };
         let filter = "Script:\n--\np --gtest_filter=S/0";
         let row = |path: &str, code, output: &str| (path.to_owned(), code, output.to_owned());
@@ -417,8 +444,13 @@ mod tests {
         assert_eq!(shard, Some(("/s/d/p".into(), Some(("0".to_owned(), "2".to_owned())))));
         assert_eq!(place("/s/d/p".into(), false), Some(("/s/d/p".into(), None)));
         assert_eq!(place("/".into(), true), None);
-        let case =
-            Case { path: "S/c".to_owned(), code: Code::Pass, output: String::new(), elapsed: Duration::ZERO };
+        let case = Case {
+            suite: "S".to_owned(),
+            name: "c".to_owned(),
+            code: Code::Pass,
+            output: String::new(),
+            elapsed: Duration::ZERO,
+        };
         assert_eq!(case_path("d/p/0/2", &case), "d/p/S/c");
     }
 }

@@ -5,17 +5,21 @@
 use super::config::{Config, Frozen, Marks, SuiteInfo, Test};
 use super::discover::Discovered;
 use crate::diag::Problem;
+use crate::temporary;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
 
 const FREEZE: &str = include_str!("freeze.py");
 /// The status with which it says that this Python has no lit.
 const NO_LIT: i32 = 77;
+/// Keeps lit from what its environment says of workers, filters and shards: that is for whoever runs the tests.
+const WHATEVER_IS_RUN: [&str; 5] =
+    ["-j1", "--filter=.*", "--filter-out=^$", "--num-shards=1", "--run-shard=1"];
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +44,8 @@ pub struct Question {
     pub whole_programs: bool,
     /// Each case of such a program is a test of its own. Suites whose configuration is Python do not know that.
     pub by_case: bool,
+    /// Suites inside a suite are named and not looked into.
+    pub one_suite: bool,
     /// Name of the program in messages; `lit` when it is empty.
     pub program: String,
 }
@@ -61,6 +67,13 @@ impl Question {
         }
     }
 
+    /// Tells what is good to know, where that is asked for.
+    pub(super) fn note(&self, text: &str) {
+        if self.level == Some("note") {
+            eprintln!("{}: note: {text}", self.program());
+        }
+    }
+
     /// lit's arguments that a configuration can see.
     fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
@@ -77,7 +90,12 @@ impl Question {
             self.whole_programs.then(|| "--no-gtest-sharding".to_owned()),
         ];
         arguments.extend(options.into_iter().flatten().map(OsString::from));
-        arguments.extend(self.paths.iter().map(Into::into));
+        // A path that looks like an option is none. What `LIT_OPTS` says stands behind, so `--` cannot tell.
+        let plain = |path: &PathBuf| match path.as_os_str().as_encoded_bytes() {
+            [b'-', ..] => Path::new(".").join(path).into(),
+            _ => path.into(),
+        };
+        arguments.extend(self.paths.iter().map(plain));
         arguments
     }
 }
@@ -129,6 +147,14 @@ pub enum NoAnswer {
 }
 
 impl NoAnswer {
+    /// Adds a way out to problems.
+    pub(super) fn help(self, text: &str) -> Self {
+        match self {
+            Self::Problems(problems) => Self::Problems(problems.into_iter().map(|p| p.help(text)).collect()),
+            ended @ Self::Ended(_) => ended,
+        }
+    }
+
     /// As problems. What lit said itself has been shown.
     pub fn problems(self) -> Vec<Problem> {
         match self {
@@ -160,7 +186,7 @@ impl From<Answer> for Discovered {
             coverage: answer.coverage,
             warnings: answer.warnings,
             errors: answer.errors,
-            frozen: false,
+            ..Self::default()
         }
     }
 }
@@ -170,13 +196,14 @@ impl From<Answer> for Discovered {
 /// # Errors
 /// No Python with lit is found, or lit gives up.
 pub fn ask(question: &Question) -> Result<Answer, NoAnswer> {
-    let folder = tempfile::tempdir().map_err(|e| problem(format!("no temporary folder can be made: {e}")))?;
+    let folder = temporary_folder()?;
     let script = folder.path().join("freeze.py");
     let out = folder.path().join("answer.json");
     std::fs::write(&script, FREEZE)
         .map_err(|e| problem(format!("`{}` cannot be written: {e}", script.display())))?;
     let mut arguments: Vec<OsString> =
         vec![script.into(), out.clone().into(), question.program().into(), "--show-tests".into()];
+    arguments.extend(WHATEVER_IS_RUN.map(OsString::from));
     arguments.extend(question.arguments());
     let done = with_lit(&arguments, false)?;
     if !done.status.success() || !out.is_file() {
@@ -201,7 +228,7 @@ pub fn verdicts(question: &Question) -> Result<BTreeMap<String, String>, NoAnswe
     struct Report {
         tests: Vec<Row>,
     }
-    let folder = tempfile::tempdir().map_err(|e| problem(format!("no temporary folder can be made: {e}")))?;
+    let folder = temporary_folder()?;
     let out = folder.path().join("results.json");
     let script =
         "import sys\ntry:\n    import lit.main\nexcept ImportError:\n    sys.exit(77)\nlit.main.main()\n";
@@ -251,6 +278,11 @@ fn with_lit(arguments: &[OsString], quiet: bool) -> Result<Output, NoAnswer> {
 fn gave_up(done: &Output) -> NoAnswer {
     let _ = std::io::stderr().write_all(&done.stderr);
     NoAnswer::Ended(done.status.code().filter(|c| *c != 0).unwrap_or(2))
+}
+
+fn temporary_folder() -> Result<tempfile::TempDir, NoAnswer> {
+    let failed = |e| problem(format!("no temporary folder can be made: {e}")).help(temporary::NONE);
+    tempfile::tempdir().map_err(failed)
 }
 
 fn problem(why: String) -> NoAnswer {

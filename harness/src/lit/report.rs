@@ -1,6 +1,7 @@
 //! lit's result lines, summary and lists.
 
 use super::config::Test;
+use super::googletest;
 use super::outcome::{Code, Outcome};
 use clap::ValueEnum;
 use std::collections::BTreeMap;
@@ -195,7 +196,7 @@ pub fn summary(
         tests.sort_by(|a, b| a.0.cmp(&b.0));
         writeln!(out, "{}\n{} Tests ({}):", "*".repeat(20), code.label(), tests.len())?;
         for (name, test) in tests {
-            let name = if show.relative { relative(&test.source()) } else { name };
+            let name = if show.relative { relative(&googletest::file(test)) } else { name };
             writeln!(out, "  {name}")?;
         }
         writeln!(out)?;

@@ -4,6 +4,7 @@
 use super::{Fate, Item, LoadedFile, LoadedSuite, Placement, Plan, gates, host_target, test_name, variants};
 use crate::diag::Problem;
 use crate::lit::programs::without_dots;
+use crate::suite::discover::{is_at_or_below, show};
 use runproof_directives::TestFile;
 use runproof_directives::model::{Comparison, DeviceRequest, ExpectedFailure, FieldCondition, Step};
 use runproof_evidence::tier::{GoalInputs, goal};
@@ -33,13 +34,9 @@ pub enum Filter {
     Text(String),
     /// Is the whole of `suite/test` or of `test`.
     Exact(String),
-    /// Is this file, or lies below this folder, of this suite.
-    Path {
-        /// Root of the suite.
-        root: std::path::PathBuf,
-        /// Path relative to it; empty for the whole suite.
-        path: String,
-    },
+    /// Is this file, or lies below this folder: for each suite that has a part there, its root and the path in it,
+    /// which is empty for the whole suite.
+    Path(Vec<(std::path::PathBuf, String)>),
 }
 
 /// Makes the plan.
@@ -84,12 +81,10 @@ fn select(loaded: &LoadedSuite, name: &str, path: &str, filters: &[Filter], hits
         let holds = match filter {
             Filter::Text(text) => id.contains(text.as_str()),
             Filter::Exact(text) => id == *text || name == text,
-            Filter::Path { root, path: wanted } => {
+            Filter::Path(places) => {
                 let path = without_dots(path);
-                *root == loaded.suite.root
-                    && (wanted.is_empty()
-                        || path == *wanted
-                        || path.strip_prefix(wanted.as_str()).is_some_and(|r| r.starts_with('/')))
+                let mut wanted = places.iter().filter(|(root, _)| *root == loaded.suite.root);
+                wanted.any(|(_, wanted)| is_at_or_below(&path, wanted))
             }
         };
         *hit |= holds;
@@ -101,7 +96,11 @@ fn select(loaded: &LoadedSuite, name: &str, path: &str, filters: &[Filter], hits
 fn matches_nothing(filter: &Filter, items: &[Item]) -> Problem {
     let text = match filter {
         Filter::Text(text) | Filter::Exact(text) => text.clone(),
-        Filter::Path { path, .. } => path.clone(),
+        Filter::Path(places) => {
+            let place =
+                places.first().map(|(root, path)| if path.is_empty() { show(root) } else { path.clone() });
+            place.unwrap_or_default()
+        }
     };
     let ids: Vec<String> = items.iter().map(|i| format!("{}/{}", i.key.suite, i.key.test)).collect();
     let names = ids.iter().map(|id| id.rsplit('/').next().unwrap_or(id));

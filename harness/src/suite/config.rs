@@ -3,10 +3,13 @@
 //! A folder inside a suite may have its own file: what it sets wins below that folder. A setting that only
 //! makes sense for a whole suite (its name, its files) is refused there.
 
+use super::examples::EXAMPLES;
+use super::toml_error::{self, span};
 use crate::diag::Problem;
 use crate::lit::frozen_suite::LitSection;
 use runproof_directives::{Source, Span};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -106,13 +109,25 @@ pub enum Shell {
 }
 
 /// How a feature is found.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FeatureSource {
     /// Declared present or absent.
     Constant(bool),
     /// Found by looking.
     Found(FeatureQuery),
+}
+
+// By hand: serde says of no form of several what is wrong with it.
+impl<'de> Deserialize<'de> for FeatureSource {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match toml::Value::deserialize(from)? {
+            toml::Value::Boolean(present) => Ok(Self::Constant(present)),
+            toml::Value::Table(query) if query.len() == 1 => {
+                query.try_into().map(Self::Found).map_err(|e: toml::de::Error| D::Error::custom(e.message()))
+            }
+            _ => Err(D::Error::custom("a feature is `true`, `false` or a table with one key")),
+        }
+    }
 }
 
 /// How a feature is found by looking: exactly one key.
@@ -132,13 +147,24 @@ pub enum FeatureQuery {
 }
 
 /// Where a tool is.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolSource {
     /// A name to look up on PATH, or a path relative to the configuration file.
     Path(String),
     /// The same with more to say.
     Detailed(ToolDetails),
+}
+
+impl<'de> Deserialize<'de> for ToolSource {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match toml::Value::deserialize(from)? {
+            toml::Value::String(path) => Ok(Self::Path(path)),
+            toml::Value::Table(details) => {
+                details.try_into().map(Self::Detailed).map_err(|e| D::Error::custom(e.message()))
+            }
+            _ => Err(D::Error::custom("a tool is a path, or a table with a path")),
+        }
+    }
 }
 
 /// A tool with more to say.
@@ -234,35 +260,10 @@ pub fn parse(name: &str, bytes: Vec<u8>) -> Result<(Source, Config), Vec<Problem
                 .help("TOML files are UTF-8"),
         ]
     })?;
-    let config: Config = toml::from_str(text).map_err(|e| vec![toml_problem(&source, &e)])?;
+    let config: Config =
+        toml::from_str(text).map_err(|e| vec![toml_error::problem(&source, &e, EXAMPLES)])?;
     let problems = config.check(&source);
     if problems.is_empty() { Ok((source.clone(), config)) } else { Err(problems) }
-}
-
-/// A TOML error with its place and, for an unknown key, the nearest known one.
-pub fn toml_problem(source: &Source, error: &toml::de::Error) -> Problem {
-    let span = error.span().unwrap_or(0..0);
-    let message = error.message();
-    let mut problem = Problem::new("bad-config", format!("{message} in `{}`", source.name)).at(
-        source,
-        Span::new(span.start, span.end),
-        "here",
-    );
-    if let Some((unknown, known)) = unknown_field(message)
-        && let Some(near) = runproof_directives::nearest(&unknown, known.iter().map(String::as_str))
-    {
-        problem = problem.help(format!("did you mean `{near}`?"));
-    }
-    problem
-}
-
-/// Takes serde's sentence "unknown field `x`, expected one of `a`, `b`" apart.
-fn unknown_field(message: &str) -> Option<(String, Vec<String>)> {
-    if !message.contains("unknown field") && !message.contains("unknown variant") {
-        return None;
-    }
-    let mut words = message.split('`').skip(1).step_by(2).map(str::to_owned);
-    Some((words.next()?, words.collect()))
 }
 
 impl Config {
@@ -301,6 +302,18 @@ impl Config {
                 Problem::new("bad-config", format!("`strict = {strict}` is for suites in lit's dialect"));
             problems.push(problem.help("take it out: this suite is strict anyway"));
         }
+        let can_be_named = |name: &String| {
+            // `tool:NAME` is ours, not lit's.
+            let own = if is_lit { None } else { name.strip_prefix("tool:") };
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-+=._".contains(c);
+            !name.is_empty() && own.unwrap_or(name).chars().all(plain)
+        };
+        for name in self.features.keys().filter(|name| !can_be_named(name)) {
+            let at = toml_error::place(source, &["features", name]);
+            let problem = Problem::new("bad-config", format!("no directive can name the feature `{name}`"));
+            let help = "a feature's name is made of letters, digits and `-+=._`, without blanks";
+            problems.push(problem.at(source, at, "this name").help(help));
+        }
         if let Some(text) = &self.suite.timeout
             && duration(text.get_ref()).is_none()
         {
@@ -331,11 +344,6 @@ impl Config {
         }
         problems
     }
-}
-
-/// The range of a spanned value.
-pub fn span<T>(value: &Spanned<T>) -> Span {
-    Span::new(value.span().start, value.span().end)
 }
 
 /// Reads `500ms`, `30s`, `2m`, `1h`; `None` for anything else and for zero.

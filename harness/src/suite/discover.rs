@@ -3,6 +3,7 @@
 //! by a wrong path.
 
 use super::config::{self, Config, FolderConfig};
+use super::kind::Kind;
 use crate::diag::Problem;
 use crate::lit::discover::{self, FrozenSuite};
 use crate::lit::frozen_suite;
@@ -41,49 +42,84 @@ impl Suite {
         &self.configs[0].config
     }
 
+    /// What a place, absolute and without links, names of the suite: a path in it, empty for all of it; `None` for
+    /// nothing.
+    pub fn part_at(&self, place: &Path) -> Option<String> {
+        if self.home.starts_with(place) {
+            return Some(String::new());
+        }
+        match &self.lit {
+            Some(lit) => lit.inside(place),
+            None => place.strip_prefix(&self.root).ok().map(|p| p.to_string_lossy().into_owned()),
+        }
+    }
+
     /// A path that the configuration names relative to its file.
     pub fn resolve(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 }
 
-/// Finds the suites at or below each of `places`; a place inside a suite finds that suite.
+/// A suite inside another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inner {
+    /// Folder of its `runproof.toml`.
+    pub home: PathBuf,
+    /// Path of its files in the suite around it.
+    pub path: String,
+}
+
+/// Finds the suites at or below each of `places`, also those inside others; a place inside a suite finds that suite.
 ///
 /// # Errors
 /// Every problem of every configuration file found, a place without any suite, two suites with one name.
 pub fn find_suites(places: &[PathBuf]) -> Result<Vec<Suite>, Vec<Problem>> {
-    let mut roots = BTreeSet::new();
-    let mut problems = Vec::new();
+    let (mut known, mut to_open) = (BTreeSet::new(), Vec::new());
+    let (mut real, mut problems) = (Vec::new(), Vec::new());
     for place in places {
         match roots_for(place) {
-            Ok(found) => roots.extend(found),
+            Ok((place, found)) => {
+                real.push(place);
+                to_open.extend(found);
+            }
             Err(problem) => problems.push(problem),
         }
     }
     let mut suites: Vec<Suite> = Vec::new();
-    for root in &roots {
-        match open(root, &roots) {
-            Ok(suite) => {
-                if let Some(other) = suites.iter().find(|s| s.name == suite.name) {
-                    problems.push(
-                        Problem::new(
-                            "duplicate-suite",
-                            format!(
-                                "two suites are named `{}`: `{}` and `{}`",
-                                suite.name,
-                                show(&other.root),
-                                show(root)
-                            ),
-                        )
-                        .help("give one of them another `[suite] name`: names key the evidence"),
-                    );
-                }
+    while let Some(home) = to_open.pop() {
+        if !known.insert(home.clone()) {
+            continue;
+        }
+        match open(&home) {
+            Ok((suite, inner)) => {
+                let parts: Vec<String> = real.iter().filter_map(|place| suite.part_at(place)).collect();
+                let is_named = |inner: &Inner| {
+                    parts.iter().any(|p| is_at_or_below(&inner.path, p) || is_at_or_below(p, &inner.path))
+                };
+                // By whatever links it was reached, a suite is one.
+                let inner = inner.into_iter().filter(is_named);
+                to_open.extend(inner.map(|i| i.home.canonicalize().unwrap_or(i.home)));
                 suites.push(suite);
             }
             Err(more) => problems.extend(more),
         }
     }
+    suites.sort_by(|a, b| a.home.cmp(&b.home));
+    let mut by_name: BTreeMap<&str, &Suite> = BTreeMap::new();
+    for suite in &suites {
+        if let Some(other) = by_name.insert(&suite.name, suite) {
+            let (name, places) = (&suite.name, [show(&other.home), show(&suite.home)]);
+            let text = format!("two suites are named `{name}`: `{}` and `{}`", places[0], places[1]);
+            let help = "give one of them another `[suite] name`: names key the evidence";
+            problems.push(Problem::new("duplicate-suite", text).help(help));
+        }
+    }
     if problems.is_empty() { Ok(suites) } else { Err(problems) }
+}
+
+/// Whether a path in a suite is this place or lies below it. The empty place is the suite.
+pub fn is_at_or_below(path: &str, place: &str) -> bool {
+    place.is_empty() || path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// A path for a message: relative to the current folder where that is shorter.
@@ -103,31 +139,38 @@ pub fn not_utf8(path: &Path) -> Problem {
         .help("rename the file or folder: test ids are UTF-8")
 }
 
-fn roots_for(place: &Path) -> Result<Vec<PathBuf>, Problem> {
+/// A place without links, and the suite around it or those below it.
+fn roots_for(place: &Path) -> Result<(PathBuf, Vec<PathBuf>), Problem> {
     let absolute = std::fs::canonicalize(place).map_err(|e| {
         Problem::new("no-suite", format!("`{}` cannot be found: {e}", place.display()))
             .help("name a folder that has (or lies in, or contains) a `runproof.toml`")
     })?;
     let start = if absolute.is_dir() { absolute.as_path() } else { absolute.parent().unwrap_or(&absolute) };
-    for folder in start.ancestors() {
-        if is_suite_root(&folder.join(config::FILE)) {
-            return Ok(vec![folder.to_path_buf()]);
-        }
+    let around = |is_root: fn(Kind) -> bool| {
+        start.ancestors().find(|f| Kind::of(f).is_some_and(is_root)).map(Path::to_path_buf)
+    };
+    if let Some(root) = around(Kind::is_suite) {
+        return Ok((absolute, vec![root]));
     }
-    let found: Vec<PathBuf> = walkdir::WalkDir::new(start)
+    let files = walkdir::WalkDir::new(start)
         .sort_by_file_name()
         .into_iter()
         .filter_entry(|e| e.depth() == 0 || !is_out_of_bounds(e))
         .filter_map(Result::ok)
-        .filter(|e| e.file_name() == config::FILE && is_suite_root(e.path()))
-        .filter_map(|e| e.path().parent().map(Path::to_path_buf))
-        .collect();
+        .filter(|e| e.file_name() == config::FILE);
+    let folders = files.filter_map(|e| e.path().parent().map(|f| (f.to_path_buf(), Kind::of(f))));
+    let (suites, others): (Vec<_>, Vec<_>) = folders.partition(|(_, kind)| kind.is_some_and(Kind::is_suite));
+    let mut found: Vec<PathBuf> = suites.into_iter().map(|(folder, _)| folder).collect();
+    // Settings of a folder that is in no suite are those of a suite that says too little: that is told.
+    let lost = |folder: &PathBuf| !found.iter().any(|root| folder.starts_with(root));
+    let lost: Vec<PathBuf> = others.into_iter().map(|(folder, _)| folder).filter(lost).collect();
+    found.extend(around(|_| true).into_iter().chain(lost));
     if found.is_empty() {
         return Err(Problem::new("no-suite", format!("no suite at, above or below `{}`", show(start))).help(
             "a suite is a folder with a `runproof.toml`, at least:\n[suite]\nfiles = [\"**/*.test\"]",
         ));
     }
-    Ok(found)
+    Ok((absolute, found))
 }
 
 /// Folders that hold no suites of a project: hidden ones, build output, evidence.
@@ -142,19 +185,6 @@ fn is_out_of_bounds(entry: &walkdir::DirEntry) -> bool {
 
 fn is_cargo_target(path: &Path) -> bool {
     path.file_name().is_some_and(|n| n == "target") && path.join("CACHEDIR.TAG").exists()
-}
-
-/// A file that cannot be read or parsed counts as a root, so that its problem is reported and not stepped over.
-fn is_suite_root(path: &Path) -> bool {
-    match std::fs::read_to_string(path) {
-        Ok(text) => match text.parse::<toml::Table>() {
-            Ok(table) => table.get("suite").and_then(toml::Value::as_table).is_none_or(|s| {
-                s.contains_key("name") || s.contains_key("files") || s.contains_key("dialect") || s.is_empty()
-            }),
-            Err(_) => true,
-        },
-        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
-    }
 }
 
 /// Reads the file of a suite: its text, what it says, and the suite's name.
@@ -199,7 +229,8 @@ fn without_files(home: &Path, source: Source, config: Config, name: String) -> S
     }
 }
 
-fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
+/// Opens a suite: its files, and the suites inside it, which are looked for on the way.
+fn open(root: &Path) -> Result<(Suite, Vec<Inner>), Vec<Problem>> {
     let (source, config, name) = read_root(root)?;
     if discover::is_lit(&config) {
         return open_as_lit(root, source, config, name);
@@ -227,9 +258,16 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
         .map(|p| root.join(p.get_ref()))
         .collect();
     let mut suite = without_files(root, source, config, name);
+    let mut inner = Vec::new();
     let walk = walkdir::WalkDir::new(root).into_iter().filter_entry(|e| {
-        e.depth() == 0
-            || !(is_out_of_bounds(e) || (e.file_type().is_dir() && roots_or_suite(e.path(), roots)))
+        if e.depth() == 0 || is_out_of_bounds(e) {
+            return e.depth() == 0;
+        }
+        let is_suite = e.file_type().is_dir() && Kind::of(e.path()).is_some_and(Kind::is_suite);
+        if is_suite && let Some(path) = relative(root, e.path()) {
+            inner.push(Inner { home: e.path().to_path_buf(), path });
+        }
+        !is_suite
     });
     let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
     for entry in walk {
@@ -267,7 +305,7 @@ fn open(root: &Path, roots: &BTreeSet<PathBuf>) -> Result<Suite, Vec<Problem>> {
     suite.files.sort();
     suite.unclaimed.sort();
     suite.configs.sort_by(|a, b| a.folder.cmp(&b.folder));
-    if problems.is_empty() { Ok(suite) } else { Err(problems) }
+    if problems.is_empty() { Ok((suite, inner)) } else { Err(problems) }
 }
 
 /// A suite in lit's dialect by the text of a `runproof.toml` that is not there yet, with the files that are its tests.
@@ -285,12 +323,17 @@ pub fn lit_suite(home: &Path, text: &str, files: BTreeSet<String>) -> Result<Sui
 }
 
 /// A suite in lit's dialect: its files are those that lit would find, and nobody claims the others.
-fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Result<Suite, Vec<Problem>> {
+fn open_as_lit(
+    home: &Path,
+    source: Source,
+    config: Config,
+    name: String,
+) -> Result<(Suite, Vec<Inner>), Vec<Problem>> {
     let mut suite = without_files(home, source, config, name);
-    let question = Question { by_case: true, ..Question::default() };
+    let question = Question { by_case: true, one_suite: true, ..Question::default() };
     let frozen = FrozenSuite::of(&suite, &question).map_err(NoAnswer::problems)?;
     let found = frozen.tests("", &question).map_err(NoAnswer::problems)?;
-    for test in found.tests.into_iter().filter(|t| t.suite == frozen.info) {
+    for test in found.tests {
         suite.files.push(test.path.clone());
         if test.of_program.is_some()
             && let Some(other) = suite.cases.insert(test.path.clone(), test)
@@ -304,15 +347,7 @@ fn open_as_lit(home: &Path, source: Source, config: Config, name: String) -> Res
     }
     suite.files.sort();
     suite.lit = Some(Arc::new(frozen));
-    Ok(suite)
-}
-
-/// A folder that is the root of another suite.
-fn roots_or_suite(path: &Path, roots: &BTreeSet<PathBuf>) -> bool {
-    roots.contains(path) || {
-        let file = path.join(config::FILE);
-        file.exists() && is_suite_root(&file)
-    }
+    Ok((suite, found.inner))
 }
 
 fn read_folder(suite: &mut Suite, path: &Path, relative: &str, problems: &mut Vec<Problem>) {
@@ -395,8 +430,12 @@ mod tests {
             ("slow/b.vx", ""),
         ]);
         let suites = found.unwrap();
-        assert_eq!(suites.len(), 1, "a place at a suite's root finds that suite");
-        assert_eq!(suites[0].files, ["slow/b.vx"]);
+        let names: Vec<&str> = suites.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["outer", "inner"], "a suite is found inside another");
+        assert_eq!(
+            (&suites[0].files[..], &suites[1].files[..]),
+            (&["slow/b.vx".to_owned()][..], &["a.vx".to_owned()][..])
+        );
         assert_eq!(configs_for(&suites[0], "slow/b.vx").len(), 2);
         assert_eq!(configs_for(&suites[0], "slower.vx").len(), 1);
     }

@@ -4,8 +4,11 @@
 pub mod baseline;
 pub mod config;
 pub mod discover;
+mod examples;
 pub mod features;
+pub mod kind;
 pub mod settings;
+pub mod toml_error;
 pub mod tools;
 
 pub use config::{Config, FolderConfig};
