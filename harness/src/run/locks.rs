@@ -33,7 +33,7 @@ impl Locks {
 
     /// Locks for devices: one folder for all users and projects of this machine.
     pub fn machine_wide() -> Self {
-        Self::new(std::env::temp_dir().join("runproof-locks"))
+        Self::new(tempfile::env::temp_dir().join("runproof-locks"))
     }
 
     /// Takes all of the names or waits. Names are taken in one order everywhere, so two holders never wait for
