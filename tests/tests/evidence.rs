@@ -50,7 +50,10 @@ fn on_the_h200_what_is_honest_is_t2_and_what_is_not_stays_below() {
             |t: &&&Test| t.last().unwrap().placement.as_ref().unwrap().commands.iter().any(says_list);
         let mut weaker: Vec<_> = honest.iter().filter(by_list).map(|t| t.key.test.as_str()).collect();
         weaker.sort_unstable();
-        assert_eq!(weaker, ["rope.test", "vector_add.test"], "{}", bundle.run.id);
+        // That run is of a time when these two were smaller.
+        let small: &[&str] =
+            if bundle.run.id == "h200-x2-1" { &["rope.test", "vector_add.test"] } else { &[] };
+        assert_eq!(weaker, small, "{}", bundle.run.id);
         assert_eq!(liars.len(), 14);
         for test in liars {
             assert_eq!(test.state(), State::Xfailed, "{}", test.key.test);
