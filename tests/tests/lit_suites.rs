@@ -211,6 +211,14 @@ fn a_suite_moves_over() {
     let out = bed.run(&["test"]);
     assert_eq!(out.status, Some(0), "{}", out.stdout);
 
+    // What somebody adds stays, comments and all, and tests that execute are not lit's to judge.
+    let own = "# mine\n[directives]\nenable = [\"EXEC_RUN\", \"EXPECT\"]\n";
+    bed.write("runproof.toml", (read(&bed, "runproof.toml") + own).as_bytes());
+    bed.write("d.t", b"# RUN: true\n# EXEC_RUN: false || echo a\n# EXPECT: a\n");
+    bed.run(&["migrate", "."]).check(0, &["4 tests", "3 of 3 tests agree"]);
+    assert!(read(&bed, "runproof.toml").ends_with(own));
+    bed.run(&["test"]).check(0, &["T1 1"]);
+
     bed.write("runproof.toml", b"[suite]\nname = \"mine\"\nfiles = [\"*.t\"]\n");
     let out = bed.run(&["migrate", "."]);
     assert_eq!(out.status, Some(2));

@@ -30,6 +30,11 @@ const REASON: &str = "was there when the suite moved over";
 const REVIEW: i64 = 180;
 /// First words of a file that may be written again.
 const MARK: &str = "# Written by `runproof migrate`";
+/// Last line of what is written again.
+const OWN: &str =
+    "# Below this line everything is yours: `migrate` keeps it. [features], [tools], [directives], [devices]";
+/// What stands for the verdict of a test that lit cannot run whole.
+const NOT_LITS: &str = "not lit's";
 
 static PAIR: LazyLock<regex::Regex> =
     LazyLock::new(|| regex::Regex::new(r"\[\n *(.+),\n *(.+),\n\]").expect("a fixed pattern"));
@@ -79,7 +84,9 @@ pub fn run(args: &MigrateArgs) -> Result<Status, Failed> {
             if baseline.exists() { Baseline::read(&baseline, &show(&baseline))? } else { Baseline::empty() };
         let accept = args.accept_new || !config.exists();
         // Without a baseline, so that everything is found that has to be in it.
-        let update = update(&answer, number, home, &text(&answer, number, &section, false)?, &known, accept)?;
+        let own = own_part(&config);
+        let bare = text(&answer, number, &section, &own, false)?;
+        let update = update(&answer, number, home, &bare, &known, accept)?;
         let Update { new, kept, gone, .. } = update;
         report.push_str(&format!(
             "{}: {} tests, {} configurations of folders, {} known findings\n  {}\n  \
@@ -95,7 +102,7 @@ pub fn run(args: &MigrateArgs) -> Result<Status, Failed> {
             report.push_str("  what is new is refused: mend it, or run this again with `--accept-new`\n");
         }
         files.push((baseline, update.text));
-        files.push((config, text(&answer, number, &section, true)?));
+        files.push((config, text(&answer, number, &section, &own, true)?));
     }
     write(&files)?;
     print(&(report + &not_moved(&answer)));
@@ -143,6 +150,12 @@ fn occupied(home: &Path) -> Option<Problem> {
         )
         .help("move it away, or keep it: then the suite has moved over already")
     })
+}
+
+/// What somebody has written into a file of `migrate`'s, below the line that is there for that.
+fn own_part(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.split_once(OWN).map_or_else(|| "\n".to_owned(), |(_, own)| own.to_owned())
 }
 
 /// Writes all files, or none when one of them has no room. Should putting them in their places fail halfway, the
@@ -239,6 +252,7 @@ fn text(
     answer: &Answer,
     number: usize,
     section: &LitSection,
+    own: &str,
     with_baseline: bool,
 ) -> Result<String, Problem> {
     let lit = BTreeMap::from([("lit", section)]);
@@ -251,7 +265,7 @@ fn text(
     Ok(format!(
         "{MARK}: what this suite's Python configuration came to under lit {}.\n\
          # Paths and features are those of this machine. Run it again when that configuration changes.\n\n\
-         [suite]\nname = {}\ndialect = \"lit\"\nstrict = true\n{baseline}\n{body}",
+         [suite]\nname = {}\ndialect = \"lit\"\nstrict = true\n{baseline}\n{body}\n{OWN}{own}",
         answer.version,
         toml::Value::String(answer.suites[number].info.name.clone()),
     ))
@@ -287,14 +301,18 @@ fn compare(question: &Question, answer: &Answer) -> Result<Status, Failed> {
     let own = own_verdicts(question)?;
     let lit = python::verdicts(question).map_err(NoAnswer::problems)?;
     let mut differ = Vec::new();
-    for (name, code) in &lit {
+    let is_lits = |name: &&String| own.get(*name).is_none_or(|verdict| verdict != NOT_LITS);
+    let lit: BTreeMap<&String, &String> = lit.iter().filter(|(name, _)| is_lits(name)).collect();
+    for (&name, &code) in &lit {
         let ours = own.get(name).map_or("not found", String::as_str);
         if ours != code {
             differ.push(format!("  {name}: lit {code}, runproof {ours}\n"));
         }
     }
     differ.extend(
-        own.keys().filter(|n| !lit.contains_key(*n)).map(|n| format!("  {n}: lit does not find it\n")),
+        own.keys()
+            .filter(|n| is_lits(n) && !lit.contains_key(n))
+            .map(|n| format!("  {n}: lit does not find it\n")),
     );
     let agree = lit.len() - differ.len().min(lit.len());
     print(&format!(
@@ -322,7 +340,9 @@ fn own_verdicts(question: &Question) -> Result<BTreeMap<String, String>, Failed>
         if all[index].of_program.is_some() && outcome.code == Code::Unsupported {
             return;
         }
-        verdicts.insert(all[index].name(), outcome.code.name().to_owned());
+        let has_own = std::fs::read(all[index].source()).is_ok_and(|b| !all[index].own_lines(&b).is_empty());
+        let verdict = if has_own { NOT_LITS } else { outcome.code.name() };
+        verdicts.insert(all[index].name(), verdict.to_owned());
     });
     Ok(verdicts)
 }
