@@ -270,9 +270,13 @@ fn find(name: &str, env: &BTreeMap<String, String>, state: &State) -> Result<Pat
     if name.starts_with('/') && Path::new(name).is_file() {
         return Ok(normal(Path::new(name)));
     }
-    let here = std::env::current_dir().unwrap_or_default();
+    // A folder that is relative is so to where the whole run was started.
+    let placed = |folder: &str| match folder.starts_with('/') {
+        true => Path::new(folder).join(name),
+        false => std::env::current_dir().unwrap_or_default().join(folder).join(name),
+    };
     path.split(':')
-        .map(|folder| here.join(folder).join(name))
+        .map(placed)
         .find(|p| p.metadata().is_ok_and(|m| !m.is_dir()))
         .map(|p| normal(&p))
         .ok_or_else(|| Abort::error(format!("{}: command not found", repr(name))))
