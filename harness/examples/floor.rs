@@ -76,7 +76,7 @@ fn ready(test: &Test) -> Option<Ready> {
     let tmp = folder.join("Output").join(format!("{}.tmp", exec.file_name()?.to_string_lossy()));
     std::fs::create_dir_all(folder.join("Output")).ok()?;
     let mut list: Vec<Substitution> = test.config.substitutions.clone();
-    runproof::lit::execute::defaults(&mut list, &test.source(), &tmp);
+    runproof::lit::execute::defaults(&mut list, &test.source(), &tmp, true);
     let runs: Vec<Directive> = file.script;
     let lines = expand(&runs, &mut list, &test.config.frozen.features, test.config.frozen.recursion).ok()?;
     let lines = lines.iter().filter_map(|line| parse(line.split_once(')')?.1).ok()).collect();

@@ -387,7 +387,7 @@ mod tests {
         let section = section(&answer, 0, Path::new("/x"));
         assert_eq!(section.folder.len(), 1);
         assert_eq!(section.folder[0].paths, ["arm"], "a folder below inherits");
-        let text = text(&answer, 0, &section, true).unwrap();
+        let text = text(&answer, 0, &section, "", true).unwrap();
         let (_, config) = crate::suite::config::parse(FILE, text.into_bytes()).unwrap();
         assert_eq!(config.lit, section);
         assert_eq!(config.suite.name.unwrap().get_ref(), "a \"b\"");

@@ -169,6 +169,8 @@ pub struct Config {
     pub substitutions: Vec<Substitution>,
     /// Directives that are not lit's, although it would find its keywords in them.
     pub enabled: BTreeSet<String>,
+    /// A substitution stands for one that follows links.
+    pub asks_for_real: bool,
 }
 
 impl From<Frozen> for Config {
@@ -177,8 +179,10 @@ impl From<Frozen> for Config {
             Format::Shell { substitutions, .. } => substitutions.as_slice(),
             _ => &[],
         };
-        let substitutions = first.iter().chain(&frozen.substitutions).map(FrozenSubstitution::thaw).collect();
-        Self { frozen, substitutions, enabled: BTreeSet::new() }
+        let substitutions: Vec<Substitution> =
+            first.iter().chain(&frozen.substitutions).map(FrozenSubstitution::thaw).collect();
+        let asks_for_real = substitutions.iter().any(|s| s.replacement.contains(super::execute::REAL));
+        Self { frozen, substitutions, enabled: BTreeSet::new(), asks_for_real }
     }
 }
 

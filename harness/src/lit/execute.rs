@@ -8,7 +8,7 @@ use super::outcome::{Code, Outcome, Trap};
 use super::shell::{Abort, Shell, State, real};
 use crate::process::{Deadline, End, Interrupt, Limits};
 use runproof_directives::lit::shell::{Line, parse};
-use runproof_directives::lit::{LitFile, Substitution, evaluate, expand};
+use runproof_directives::lit::{Directive, LitFile, Substitution, evaluate, expand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -21,6 +21,8 @@ static UNKNOWN: LazyLock<regex::Regex> =
 /// Characters of an output that are shown when nothing is said.
 pub const OUTPUT_LIMIT: usize = 10_240;
 
+/// End of the substitutions that stand for a path without links.
+pub(super) const REAL: &str = ":real}";
 /// Variables that name a temporary folder.
 pub(super) const TEMPORARY: [&str; 4] = ["TMP", "TMPDIR", "TEMP", "TEMPDIR"];
 /// Marks a test as unsupported whatever holds: lit's name of a feature that every such test has.
@@ -328,7 +330,14 @@ impl ShellTest<'_> {
         let frozen = &self.test.config.frozen;
         let (folder, tmp) = self.test.places();
         let mut substitutions = self.test.config.substitutions.clone();
-        defaults(&mut substitutions, &self.test.source(), &tmp);
+        let asks = |text: &str| text.contains(REAL);
+        let links = self.test.config.asks_for_real
+            || self.preamble.iter().any(|line| asks(line))
+            || file.script.iter().any(|directive| match directive {
+                Directive::Run { text, .. } => asks(text),
+                Directive::Define { value, .. } => asks(value),
+            });
+        defaults(&mut substitutions, &self.test.source(), &tmp, links);
         let mut script: Vec<String> =
             self.preamble.iter().map(|line| format!("%dbg(preamble command line) {line}")).collect();
         let lines = (|| {
@@ -620,7 +629,9 @@ fn placed(text: &str) -> (&str, &str) {
 }
 
 /// The substitutions that every test has, behind those of its folder.
-pub fn defaults(list: &mut Vec<Substitution>, source: &Path, tmp: &Path) {
+///
+/// `links` are followed for those that end in `:real}` only where one is used: that takes longer than a small test.
+pub fn defaults(list: &mut Vec<Substitution>, source: &Path, tmp: &Path, links: bool) {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let folder = text(source.parent().unwrap_or(Path::new("/")));
@@ -648,7 +659,7 @@ pub fn defaults(list: &mut Vec<Substitution>, source: &Path, tmp: &Path) {
     for (letter, path) in [("s", text(source)), ("S", folder.clone()), ("p", folder), ("t", text(tmp))] {
         put(format!("%{letter}"), &path);
         put(format!("%/{letter}"), &path);
-        let real = real(Path::new(&path)).to_string_lossy().into_owned();
+        let real = if links { real(Path::new(&path)).to_string_lossy().into_owned() } else { path.clone() };
         put(format!("%{{{letter}:real}}"), &real);
         put(format!("%{{/{letter}:real}}"), &real);
         put(format!("%{{/{letter}:regex_replacement}}"), &path.replace('@', "\\@").replace('&', "\\&"));
@@ -659,6 +670,20 @@ pub fn defaults(list: &mut Vec<Substitution>, source: &Path, tmp: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_are_followed_where_that_is_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("real")).unwrap();
+        std::os::unix::fs::symlink("real", dir.path().join("link")).unwrap();
+        let said = |links: bool| {
+            let mut list = Vec::new();
+            defaults(&mut list, &dir.path().join("link/a.t"), &dir.path().join("t"), links);
+            let found = list.iter().find(|s| s.pattern.text() == "%{s:real}");
+            found.unwrap().replacement.rsplit('/').nth(1).unwrap().to_owned()
+        };
+        assert_eq!((said(true), said(false)), ("real".to_owned(), "link".to_owned()));
+    }
 
     #[test]
     fn a_panic_is_one_tests_result() {

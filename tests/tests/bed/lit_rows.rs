@@ -208,5 +208,6 @@ pub const TESTS: &[(&str, &str, &str)] = &[
         "PASS",
     ),
     ("not-started.t", "RUN: touch %t.f && env %t.f\n", "FAIL"),
+    ("real.t", "RUN: test %{S:real} = %S && test %{t:real} = %t\n", "PASS"),
     ("Inputs/none.t", "RUN: false\n", ""),
 ];
