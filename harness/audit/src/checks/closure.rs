@@ -11,7 +11,7 @@ pub(super) fn manifest(b: &Bundle<'_>, sink: &mut Sink) {
     let text = String::from_utf8_lossy(bytes);
     let mut last = String::new();
     let mut listed = BTreeSet::new();
-    for (i, line) in text.lines().enumerate() {
+    for (i, line) in text.split_terminator('\n').enumerate() {
         let number = Some(i + 1);
         let columns: Vec<&str> = line.splitn(3, "  ").collect();
         let [hex, size, path] = columns[..] else {

@@ -58,5 +58,23 @@ pub fn parse(text: &str) -> Result<Vec<ManifestEntry>, (usize, String)> {
         let path = parts.next().ok_or("the third column, the path, is missing")?.to_owned();
         Ok(ManifestEntry { digest, bytes, path })
     };
-    text.lines().enumerate().map(|(i, l)| line(l).map_err(|why: String| (i + 1, why))).collect()
+    // Not `lines`, which takes a carriage return for part of an end: it may be part of a name.
+    text.split_terminator('\n')
+        .enumerate()
+        .map(|(i, l)| line(l).map_err(|why: String| (i + 1, why)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let entry =
+            |path: &str| ManifestEntry { digest: digest::of_bytes(b"x"), bytes: 1, path: path.into() };
+        let entries = vec![entry("a b"), entry("ends in a return\r"), entry("logs/c  d")];
+        assert_eq!(parse(&render(&entries)), Ok(entries));
+        assert_eq!(parse("no\n").map_err(|(line, _)| line), Err(1));
+    }
 }
