@@ -91,7 +91,10 @@ fn define(
     if !trim_start(rest).is_empty() {
         return Err((at(trim_start(rest)), NumericError::Trailing(lossy(trim_start(rest)))));
     }
-    names.define_numeric(name, format, line).map(Definition::Variable).map_err(|error| (at(rest), error))
+    names
+        .define_numeric(name, format, line)
+        .map(Definition::Variable)
+        .map_err(|error| (at(trim_start(rest)), error))
 }
 
 /// `%u`, `%.8d`, `%#x`, up to the comma; without a letter only a precision.

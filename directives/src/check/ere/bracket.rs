@@ -91,6 +91,8 @@ fn class(parser: &mut Parser<'_>, set: &mut ByteSet) -> Result<(), EreError> {
         b"space" => |b| matches!(b, b' ' | b'\t'..=b'\r'),
         b"upper" => |b| b.is_ascii_uppercase(),
         b"xdigit" => |b| b.is_ascii_hexdigit(),
+        // Nothing behind the `[:`.
+        b"" if parser.peek().is_none() => return Err(EreError::Bracket),
         _ => return Err(EreError::Class),
     };
     parser.at += length;

@@ -210,7 +210,11 @@ fn numeric(error: &NumericError) -> String {
         N::OperandMissing => "missing operand in expression".to_owned(),
         N::Operand(_) => "invalid matching constraint or operand format".to_owned(),
         N::LaterOperand(_) => "invalid operand format".to_owned(),
-        N::Operator(operator) => format!("unsupported operation '{}'", char::from(*operator)),
+        N::Operator(operator) => {
+            // One byte, also of a longer character.
+            let shown = if operator.is_ascii() { char::from(*operator) } else { char::REPLACEMENT_CHARACTER };
+            format!("unsupported operation '{shown}'")
+        }
         N::Parenthesis => "missing ')' at end of nested expression".to_owned(),
         N::CallParenthesis => "missing ')' at end of call expression".to_owned(),
         N::Depth => "the parentheses are nested too deeply".to_owned(),
